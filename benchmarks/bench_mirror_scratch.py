@@ -232,7 +232,7 @@ def print_table(results, splits, seeds, clusters):
 
 
 def main():
-    """Filter each half, train on one, ask the other; print the table after each split."""
+    """Filter each half, train on one, test on the other; print the table after each split."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=2, help="networks per cell")

@@ -23,7 +23,7 @@ SPLITS = {"train": 0.76, "dev": 0.1, "test": 0.14}
 
 
 def write_problems(folder: Path, problems: int) -> None:
-    """Write the problems: twins of invented words, so that no two look alike."""
+    """Write the problems: twins of invented words, so that no two are similar."""
     import numpy as np
 
     from winosmith import Origin, Problem, formats

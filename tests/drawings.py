@@ -1,6 +1,6 @@
-"""Equal drawings are drawn once a run, for all workers: they are most of a report.
+"""Cache charts, so that equal charts are drawn once per run; drawing is slow.
 
-tests/report draws each, and holds that equal figures give equal bytes.
+tests/report draws each chart, and checks that equal data give equal bytes.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ import pytest
 from winosmith.report import _svg
 
 ANEW = _svg._render_chart
-"""Draws, whatever was drawn before."""
+"""Draws without the cache."""
 
 
 def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    """Let what is drawn in this process be kept in the folder, and be taken from there."""
+    """Cache the charts that this process draws in the folder."""
 
     def painted(
         paint: Callable[..., None], width: float, height: float, kind: str = "svg"
@@ -40,7 +40,7 @@ def remember(folder: Path, patch: pytest.MonkeyPatch) -> None:
 
 
 def _content(function: Any) -> list[Any]:
-    """Return what a function within another draws: its code, and what it found around it."""
+    """Return the contents of a nested drawing function: its code and its closure."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return [function.__module__, function.__qualname__, function.__defaults__] + [
         _content(cell) if isinstance(cell, FunctionType) else cell for cell in cells

@@ -1,7 +1,7 @@
-"""Start `winosmith …` as a process that is forked from one which has loaded most of what it needs.
+"""Run `winosmith …` in a process forked from one that has already imported most modules.
 
-Loading takes a second or two of each process, and the tests start hundreds. Tests of the command
-itself start `python -m winosmith`.
+Importing takes a second or two per process, and the tests start hundreds of processes. Tests of
+the command itself start `python -m winosmith`.
 """
 
 import atexit
@@ -26,32 +26,35 @@ from typing import Any
 from tests.waiting import LONGEST
 
 PATIENCE = 540
-"""Seconds after which a process tells where each of its threads is: a minute before the time limit
-of a test (`timeout` in pyproject.toml), which tells it of the test alone."""
+"""Seconds after which a process prints the stack of each thread:
+
+a minute before the time limit of a test (`timeout` in pyproject.toml), whose message covers only
+the test's process.
+"""
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.preloaded"])
 
 
 class Forked:
-    """A process of its own session, with the part of subprocess.Popen's methods that tests use."""
+    """A process in its own session, with the methods of `subprocess.Popen` that tests use."""
 
     def __init__(self, target: Callable[..., None], *arguments: Any):
-        """Begin; `target` is called with the arguments."""
+        """Start the process, which calls `target` with the arguments."""
         self._process = _CONTEXT.Process(target=_apart, args=(target, arguments))
         self._process.start()
         self.pid = int(self._process.pid or 0)
-        atexit.register(self.kill)  # else the end of the tests would wait for it
+        atexit.register(self.kill)  # otherwise the tests would wait for it at the end
 
     def poll(self) -> int | None:
-        """Return the exit code, -9 after kill -9; None while it runs."""
+        """Return the exit code, -9 after kill -9, or None if the process is running."""
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end; return the exit code.
+        """Wait for the end, and return the exit code.
 
         Raises:
-            subprocess.TimeoutExpired: it runs still.
+            subprocess.TimeoutExpired: the process is still running.
         """
         self._process.join(timeout)
         if self._process.exitcode is None:
@@ -59,12 +62,12 @@ class Forked:
         return int(self._process.exitcode)
 
     def send_signal(self, sign: int) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, sign)
 
     def kill(self) -> None:
-        """Send SIGKILL to it and to what it started."""
+        """Send SIGKILL to the process and to its children."""
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -73,9 +76,9 @@ class Forked:
 def winosmith(
     words: tuple[str, ...], environment: Mapping[str, str], out: Path, errors: Path | None = None
 ) -> Forked:
-    """Start `winosmith WORDS` where the tests were started, in a session of its own.
+    """Start `winosmith WORDS` in the current folder, in its own session.
 
-    What it prints is added to the file `out`; errors to `errors`, if that is given.
+    Its output is appended to the file `out`, and its errors to `errors`, if given.
     """
     return Forked(_winosmith, words, dict(environment), str(out), str(errors or out))
 
@@ -83,7 +86,7 @@ def winosmith(
 def run(
     words: tuple[str, ...], environment: Mapping[str, str], timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
-    """Run `winosmith WORDS`; return its exit code and what it printed."""
+    """Run `winosmith WORDS`, and return the exit code and the output."""
     with tempfile.TemporaryDirectory() as folder:
         out, errors = Path(folder) / "out", Path(folder) / "errors"
         code = winosmith(words, environment, out, errors).wait(timeout)
@@ -93,13 +96,13 @@ def run(
 def script(
     code: str | Path, *arguments: str, cwd: Path | None = None, strict: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run `python -c CODE ARGUMENTS`, or `python FILE ARGUMENTS`; return what `subprocess` would.
+    """Run `python -c CODE ARGUMENTS` or `python FILE ARGUMENTS`, and return the completed process.
 
     Args:
-        code: Python, or the path of a file of it.
-        arguments: what follows it.
-        cwd: the folder to run in; where the tests were started, unless it is given.
-        strict: warnings are errors, as with `-W error`.
+        code: Python code, or the path of a Python file.
+        arguments: the arguments.
+        cwd: the working folder; by default, that of the tests.
+        strict: whether warnings are errors, as with `-W error`.
     """
     with tempfile.TemporaryDirectory() as folder:
         out, errors = Path(folder) / "out", Path(folder) / "errors"
@@ -112,7 +115,7 @@ def script(
 
 
 def talking(talk: Callable[[Connection], None], environment: Mapping[str, str]) -> Connection:
-    """Start a process that calls `talk` with its end of a connection; return the other end."""
+    """Start a process that calls `talk` with one end of a connection, and return the other end."""
     here, there = _CONTEXT.Pipe()
     Forked(_talk, talk, dict(environment), there)
     there.close()
@@ -120,13 +123,13 @@ def talking(talk: Callable[[Connection], None], environment: Mapping[str, str]) 
 
 
 def tell_when_late(seconds: float = PATIENCE, *, end: bool = False) -> None:
-    """Let this process print all its stacks on the standard error when it runs for so long.
+    """Let this process print the stacks of all threads to stderr if it runs for too long.
 
     Args:
-        seconds: how long.
-        end: end it then, with code 1.
+        seconds: the time after which the stacks are printed.
+        end: whether to then exit with code 1.
     """
-    # Where the standard error leads later, nobody may look.
+    # Later, stderr may lead to a file that nobody reads.
     faulthandler.dump_traceback_later(seconds, file=os.dup(2), exit=end)
 
 
@@ -175,14 +178,14 @@ def _print_into(out: str, errors: str) -> None:
 
 
 def _reopen() -> None:
-    """Let Python use the streams that have taken the place of those at the start."""
+    """Replace Python's streams after their file descriptors were replaced."""
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _called(words: Sequence[str]) -> int:
-    """Run `winosmith WORDS` on the streams that have taken the place of those at the start."""
+    """Run `winosmith WORDS` with the replaced streams."""
     _reopen()
     sys.argv = ["winosmith", *words]
     from winosmith.cli import main
@@ -207,7 +210,7 @@ sys.exit(int(asked.recv(16) or 1))
 
 
 def make_command(folder: Path) -> Forked:
-    """Write a `winosmith` into a folder, to be put on PATH, and start what it is forked from."""
+    """Write a `winosmith` command for PATH into a folder, and start the process that it forks."""
     address, client = folder / "asked", folder / "winosmith"
     client.write_text(_CLIENT.format(python=sys.executable, address=str(address)))
     client.chmod(0o700)
@@ -218,9 +221,9 @@ def make_command(folder: Path) -> Forked:
 
 
 def _obey_each(door: socket.socket) -> None:
-    """Fork for each command that comes through the door."""
+    """Fork for each command that arrives on the socket."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
-    faulthandler.cancel_dump_traceback_later()  # it lives for many tests
+    faulthandler.cancel_dump_traceback_later()  # it runs during many tests
     while True:
         asked, _ = door.accept()
         if not os.fork():
@@ -232,7 +235,7 @@ def _obey_each(door: socket.socket) -> None:
 
 
 def _obey(asked: socket.socket) -> None:
-    """Run a command with the streams, the folder and the environment of who asks for it."""
+    """Run a command with the caller's streams, folder and environment."""
     _, streams, *_ = socket.recv_fds(asked, 1, 3)
     with asked.makefile("rb") as rest:
         words, folder, environment = json.load(rest)
@@ -244,7 +247,7 @@ def _obey(asked: socket.socket) -> None:
     try:
         code = _called(words)
         sys.stdout.flush()
-    except BrokenPipeError:  # who read it has read enough
+    except BrokenPipeError:  # the reader has closed the pipe
         pass
     except BaseException:  # noqa: BLE001 - a process of its own would print it, too
         traceback.print_exc()

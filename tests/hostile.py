@@ -1,4 +1,4 @@
-"""Text that would control a terminal, and what of it is left in an output."""
+"""Texts that would control a terminal, and a function that finds control characters in output."""
 
 import unicodedata
 
@@ -13,11 +13,11 @@ HOSTILE = {
     "bidi": "a\u202eb\u2066c\u200f",
     "lines": "a\u2028b\u2029c",
 }
-"""By what it is, text that moves the cursor, sets the title, hides or reverses other text."""
+"""Texts that move the cursor, set the title, or hide or reverse other text, by their effect."""
 
 
 def controls(text: str) -> list[str]:
-    """Return the characters that act on what displays the text, except tab and newline."""
+    """Return the characters that control the display of text, except tab and newline."""
     return [
         one
         for one in text

@@ -1,4 +1,4 @@
-"""The published JSON schemas of the commands, for tests of what they print."""
+"""Validation of the commands' JSON against the published schemas."""
 
 import json
 from functools import cache
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs/reference/json"
 
 @cache
 def validator(command: str) -> jsonschema.Draft202012Validator:
-    """Return the validator of a command's JSON, which accepts no further key."""
+    """Return a validator for the JSON of a command, which refuses additional keys."""
     text = (FOLDER / f"{command.replace(' ', '-')}.schema.json").read_text("utf-8")
     return jsonschema.Draft202012Validator(_closed(json.loads(text)))
 

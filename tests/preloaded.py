@@ -1,4 +1,4 @@
-"""What is loaded before processes are forked: nothing that asks for settings or starts a thread."""
+"""Modules to import before processes are forked; none reads settings or starts a thread."""
 
 # ruff: noqa: F401
 
@@ -36,6 +36,6 @@ with contextlib.suppress(ImportError):  # without the extra `web`
     import waitress
     import whitenoise.middleware
 
-# No process that is forked goes through all of this for garbage, or copies it to do so.
+# Forked processes need not collect these objects as garbage, and so don't copy their pages.
 gc.collect()
 gc.freeze()

@@ -1,4 +1,4 @@
-"""The GitHub action and the hooks of pre-commit run as their runners run them."""
+"""The GitHub action and the pre-commit hooks run as their runners run them."""
 
 import json
 import os
@@ -25,7 +25,7 @@ HOOKS = {one["id"]: one for one in yaml.safe_load((ROOT / ".pre-commit-hooks.yam
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with six quizzes, whose correct options are the longest."""
+    """Return a folder with six quizzes whose correct options are the longest."""
     folder = tmp_path / "work tree"
     for unit in range(6):
         questions = [
@@ -59,8 +59,8 @@ def _run(step: dict[str, Any], inputs: dict[str, str], environment: dict[str, st
     )
 
 
-def test_the_action_installs_and_audits(repository: Path, tmp_path: Path) -> None:
-    """Its steps annotate, write the summary and the outputs, and fail only for new findings."""
+def test_action_installs_and_audits(repository: Path, tmp_path: Path) -> None:
+    """The steps write annotations, a summary and outputs, and fail only for new findings."""
     installed("hatchling")
     temp = tmp_path / "temp"
     # The libraries are those of this environment, so that nothing is downloaded.
@@ -99,8 +99,8 @@ def test_the_action_installs_and_audits(repository: Path, tmp_path: Path) -> Non
     assert done.returncode == 2, "data is no option"
 
 
-def test_no_input_is_a_part_of_a_script() -> None:
-    """Expressions are only in `env`, where the shell doesn't run them; inputs are described."""
+def test_inputs_reach_scripts_only_through_environment_variables() -> None:
+    """A shell would run an expression in a script. All inputs have a description."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
     used = re.findall(r"inputs\.([\w-]+)", json.dumps(ACTION["runs"]))
@@ -109,8 +109,10 @@ def test_no_input_is_a_part_of_a_script() -> None:
     assert parse_rules(ACTION["inputs"]["fail-on"]["default"])
 
 
-def test_hooks_check_and_fix(repository: Path, cli_of_venv: dict[str, str]) -> None:
-    """The first fails for the cue; the second changes the files that it gets, and then none."""
+def test_first_hook_audits_and_second_hook_fixes(
+    repository: Path, cli_of_venv: dict[str, str]
+) -> None:
+    """The second hook changes only the files that it gets. Run again, it changes nothing."""
     audit, fix = HOOKS["winosmith-audit"], HOOKS["winosmith-fix"]
     done = _hook(audit, ["unit */quiz.json"], [], cli_of_venv)
     assert done.returncode == 1

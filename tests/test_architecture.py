@@ -1,4 +1,4 @@
-"""The floors of ARCHITECTURE.md, and an import that is instant."""
+"""The layers of ARCHITECTURE.md, the limits on size, and a fast import."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ FLOORS = tuple(
         r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[0], re.MULTILINE
     )
 )
-"""What stands on which floor, from the ground up, as ARCHITECTURE.md's table has it."""
+"""The folders and modules in each layer, from the lowest, according to ARCHITECTURE.md's table."""
 
 WEB_FLOORS = tuple(
     frozenset(re.findall(r"`(\w+)`", where))
@@ -31,16 +31,19 @@ WEB_FLOORS = tuple(
         r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[2], re.MULTILINE
     )
 )
-"""The same of the areas and modules of the platform."""
+"""The areas and modules of the platform in each layer."""
 
 ROWS_ABOVE = {"problems": {"predict.Model"}}
-"""Tables that an area's own name although they stand above: whom a version was to fool."""
+"""Tables of higher layers to which an area's tables may refer.
+
+One is the model that a version should fool.
+"""
 
 TESTING = "testing"
-"""Stands beside the house: it sees floors 0 to 2."""
+"""The module outside the layers; it may import layers 0 to 2."""
 
 GROUND_LIBRARIES = {"numpy", "rapidfuzz"}
-"""What floor 0 may use beside the standard library."""
+"""Libraries outside the standard library that layer 0 may import."""
 
 FOR_ONE_MODULE = {
     "parallel": {"scipy", "threadpoolctl"},
@@ -48,22 +51,24 @@ FOR_ONE_MODULE = {
     "lookalikes": {"scipy"},
     "options": {"pydantic"},
 }
-"""What only one module of it may use: BLAS, to keep it to one thread; downloads; sparse
-matrices; validation."""
+"""Libraries that only one module of layer 0 may import:
+
+for threads of BLAS, downloads, sparse matrices and validation.
+"""
 
 HEAVY = """numpy scipy sklearn numba llvmlite threadpoolctl torch transformers safetensors
 matplotlib rich pandas jinja2 pooch pydantic requests""".split()
 
 
 def _floor(place: str) -> int:
-    """Return the number of a floor; `_version` and the like are on the ground."""
+    """Return the number of a layer; modules such as `_version` are in layer 0."""
     if place.startswith("_"):
         return 0
     return next(number for number, names in enumerate(FLOORS) if place in names)
 
 
 def _may_import(place: str, other: str) -> bool:
-    """Tell whether a module or folder may import another."""
+    """Return whether a module or folder may import another."""
     if place == other or place in ("__init__", "__main__"):
         return True
     if other == TESTING:
@@ -79,7 +84,7 @@ def _may_import(place: str, other: str) -> bool:
 
 @cache
 def _imports(source: str) -> list[str]:
-    """Return the full names that a module imports, at its top or inside its functions."""
+    """Return the full names of a module's imports, including those inside functions."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -91,7 +96,7 @@ def _imports(source: str) -> list[str]:
 
 
 def _faults(module: str, source: str) -> list[str]:
-    """Return what is wrong with the imports of a module, named by its path ("cli/check.py")."""
+    """Return the forbidden imports of a module, given by its path ("cli/check.py")."""
     place = module.removesuffix(".py").split("/")[0]
     faults = []
     for name in _imports(source):
@@ -122,23 +127,23 @@ def _listed(tree: ast.Module) -> Iterator[set[str]]:
 
 
 def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
-    """Yield what a module imports by name at its top."""
+    """Yield the names that a module imports at its top."""
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             yield from node.names
 
 
 def _web_floor(place: str) -> int:
-    """Return the number of a floor of the platform; the package itself is on the ground."""
+    """Return the number of a platform layer; the package itself is in the lowest layer."""
     if place == "__init__":
         return 0
     return next(number for number, names in enumerate(WEB_FLOORS) if place in names)
 
 
 def _web_faults(module: str, source: str) -> list[str]:
-    """Return what an area of the platform sees that it may not: `module` is "judge/trust.py".
+    """Return the forbidden imports of an area of the platform, given by its path.
 
-    Modules of the ground and of hosting see those beside them.
+    Modules of the lowest layer and of hosting may import each other.
     """
     place = module.removesuffix(".py").split("/")[0]
     floor, faults = _web_floor(place), []
@@ -161,7 +166,7 @@ def _web_faults(module: str, source: str) -> list[str]:
 
 
 def _tables(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the models that a module's own point at by name ("judge.Slot"), with their areas."""
+    """Yield the models to which a module refers by name ("judge.Slot"), with their areas."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and re.search(r"(ForeignKey|Field)$", ast.unparse(node.func)):
             to = node.args[0] if node.args else None
@@ -172,8 +177,8 @@ def _tables(source: str) -> Iterator[tuple[str, str]]:
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
-def test_a_module_imports_only_from_its_own_floor_and_below() -> None:
-    """A module imports only what ARCHITECTURE.md lets it see, and nothing private of others."""
+def test_modules_import_only_from_their_own_layer_and_below() -> None:
+    """Private modules of other folders are not imported either."""
     faults = (_faults(module, (PACKAGE / module).read_text("utf-8")) for module in MODULES)
     assert [fault for found in faults for fault in found] == []
 
@@ -181,20 +186,18 @@ def test_a_module_imports_only_from_its_own_floor_and_below() -> None:
 WEB = [module.removeprefix("web/") for module in MODULES if module.startswith("web/")]
 
 
-def test_an_area_of_the_platform_imports_only_from_floors_below() -> None:
-    """What an area imports, at its top or in a function, stands on a lower floor than it does."""
+def test_platform_areas_import_only_from_lower_layers() -> None:
     faults = (_web_faults(name, (PACKAGE / "web" / name).read_text("utf-8")) for name in WEB)
     assert [fault for found in faults for fault in found] == []
 
 
-def test_everything_of_the_platform_stands_on_one_floor() -> None:
-    """Each area and module of `web` has one place in ARCHITECTURE.md's table."""
+def test_each_part_of_the_platform_is_in_one_layer() -> None:
     places = {module.removesuffix(".py").split("/")[0] for module in WEB} - {"__init__"}
     assert sorted(place for floor in WEB_FLOORS for place in floor) == sorted(places)
 
 
-def test_areas_are_set_up_from_the_lowest_floor_up() -> None:
-    """What areas add to the lists of those below stands there in the order of the floors."""
+def test_areas_are_loaded_from_the_lowest_layer_up() -> None:
+    """Areas add to lists of lower areas in this order."""
     settings = (PACKAGE / "web/settings.py").read_text("utf-8")
     areas = re.findall(r'^    "winosmith\.web\.(\w+)(?:\.Config)?",$', settings, re.MULTILINE)
     assert areas == sorted(areas, key=_web_floor)
@@ -211,13 +214,11 @@ def test_areas_are_set_up_from_the_lowest_floor_up() -> None:
         ("problems/models.py", "row = models.ForeignKey('judge.Slot', models.CASCADE)"),
     ],
 )
-def test_an_import_between_areas_that_breaks_the_rules_is_found(module: str, source: str) -> None:
-    """The test of the platform's floors fails for imports upwards and sideways, however hidden."""
+def test_forbidden_imports_between_areas_are_found(module: str, source: str) -> None:
     assert len(_web_faults(module, source)) == 1
 
 
-def test_everything_stands_on_a_floor() -> None:
-    """Each folder and module of the package has its place in ARCHITECTURE.md's table."""
+def test_each_folder_and_module_is_in_a_layer() -> None:
     places = {module.removesuffix(".py").split("/")[0] for module in MODULES}
     homeless = places - frozenset().union(*FLOORS)
     assert {place for place in homeless if not place.startswith("_")} == {TESTING}
@@ -233,8 +234,7 @@ def test_the_map_names_what_is_there() -> None:
     assert [name for name in {*named, *areas} if name not in stems | {"locale"}] == []
 
 
-def test_only_what_hands_on_lists_its_names() -> None:
-    """A module has `__all__` for what others define; what it defines needs none."""
+def test_only_modules_that_re_export_names_have_all() -> None:
     listing = {
         module: ast.parse((PACKAGE / module).read_text("utf-8"))
         for module in MODULES
@@ -249,8 +249,7 @@ def test_only_what_hands_on_lists_its_names() -> None:
     assert needless == []
 
 
-def test_the_table_has_nine_floors() -> None:
-    """The table of ARCHITECTURE.md is read: nine floors, formats on one, cli on the last."""
+def test_architecture_table_has_nine_layers() -> None:
     assert [len(FLOORS), "formats" in FLOORS[2], FLOORS[-1]] == [9, True, {"cli"}]
 
 
@@ -269,8 +268,8 @@ def test_the_table_has_nine_floors() -> None:
         ("testing.py", "from winosmith.embed import Embedder"),
     ],
 )
-def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> None:
-    """The test of the floors fails for imports upwards, sideways and into private modules."""
+def test_forbidden_imports_are_found(module: str, source: str) -> None:
+    """These are imports from higher layers, from siblings and from private modules."""
     assert len(_faults(module, source)) == 1
 
 
@@ -287,20 +286,19 @@ def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> N
         ("cli/x.py", "import click"),
     ],
 )
-def test_an_import_that_keeps_the_rules_is_let_through(module: str, source: str) -> None:
-    """The test of the floors lets a module see its own folder, lower floors and libraries."""
+def test_allowed_imports_are_accepted(module: str, source: str) -> None:
     assert _faults(module, source) == []
 
 
 ROOT = Path(__file__).parents[1]
 
 IMPORT = re.compile(r"from (winosmith[\w.]*) import (\([^)]*\)|[\w, ]+)|import (winosmith[\w.]+)")
-"""An import, also in a string that another process runs, and in what a page of the docs shows."""
+"""Pattern of an import, also in a string that another process runs and in the docs."""
 
 
 @cache
 def _bound(module: str) -> set[str] | None:
-    """Return the names that a module binds at its top; None where there is no such module."""
+    """Return the names that a module defines at its top, or None without such a module."""
     path = PACKAGE.parent.joinpath(*module.split("."))
     files = [file for file in (path / "__init__.py", path.with_suffix(".py")) if file.exists()]
     if not files:
@@ -310,7 +308,7 @@ def _bound(module: str) -> set[str] | None:
 
 
 def _lacking(source: str) -> list[str]:
-    """Return the modules and names of winosmith that a text imports and that are not there."""
+    """Return the missing modules and names of winosmith that a text imports."""
     found = []
     for module, names, alone in IMPORT.findall(source):
         bound = _bound(alone or module)
@@ -322,8 +320,8 @@ def _lacking(source: str) -> list[str]:
     return found
 
 
-def test_what_is_imported_from_winosmith_is_there() -> None:
-    """Each import of winosmith in code, in its strings and in the docs names what exists."""
+def test_all_imports_from_winosmith_exist() -> None:
+    """Strings with code and the docs are included."""
     files = [
         file
         for folder in ("src", "tests", "trials", "benchmarks", "examples", "docs")
@@ -346,13 +344,12 @@ def test_what_is_imported_from_winosmith_is_there() -> None:
         "run(['-c', 'from winosmith.text " + "import no_words'])",
     ],
 )
-def test_an_import_of_what_is_gone_is_found(source: str) -> None:
-    """The test above fails for a module that is gone, a name that is, and both in strings."""
+def test_imports_of_missing_modules_and_names_are_found(source: str) -> None:
     assert len(_lacking(source)) == 1
 
 
 def _importers() -> dict[str, set[str]]:
-    """Return by each module the modules that import it, by their paths."""
+    """Return a mapping from each module to the modules that import it, by path."""
     paths = {f"winosmith.{m.removesuffix('.py').replace('/', '.')}": m for m in MODULES}
     found: dict[str, set[str]] = {module: set() for module in MODULES}
     for module in MODULES:
@@ -364,13 +361,13 @@ def _importers() -> dict[str, set[str]]:
 
 
 SIBLINGS = ("data", "formats", "answers", "cli", "web/api")
-"""Folders of siblings: a file a container, a format, a source, a command, a part of the API."""
+"""Folders with one file per container, format, source, command or part of the API."""
 
 OF_DJANGO = ("models", "views", "urls", "admin")
 
 
 def _of_one() -> list[str]:
-    """Return the modules that one module beside them imports, and no other."""
+    """Return the modules that only one neighbouring module imports."""
     found = []
     for module, importers in _importers().items():
         folder, _, name = module.removesuffix(".py").rpartition("/")
@@ -388,12 +385,15 @@ LIMITS = {
     "lines of imports": 6_676,
     "modules that one module beside them imports and no other": 10,
 }
-"""Today's sizes, migrations apart. A limit goes up only with a decision (27 for
-modules that one module imports; 29, 32 and 35 for all)."""
+"""Limits on the current size, without migrations.
+
+Raising a limit needs a decision page (27 for modules that one module imports; 29, 32 and 35 for the
+others).
+"""
 
 
 def _size() -> dict[str, float]:
-    """Return what the limits are of."""
+    """Return the values that LIMITS applies to."""
     own = [module for module in MODULES if "migrations" not in module.split("/")]
     texts = [(PACKAGE / module).read_text("utf-8") for module in own]
     lines = sum(text.count("\n") for text in texts)
@@ -408,13 +408,12 @@ def _size() -> dict[str, float]:
     return dict(zip(LIMITS, found, strict=True))
 
 
-def test_the_house_keeps_its_limits() -> None:
-    """Files, lines, folders, imports and modules of one importer are within their limits."""
+def test_size_is_within_its_limits() -> None:
     assert {name: is_ for name, is_ in _size().items() if is_ > LIMITS[name]} == {}
 
 
 def _loaded(*arguments: str) -> set[str]:
-    """Return the heavy libraries that a fresh interpreter has loaded after running something."""
+    """Return the heavy libraries that a new interpreter has loaded after running some code."""
     report = "import atexit, sys; atexit.register(lambda: print('LOADED', *sys.modules))\n"
     done = subprocess.run(
         [sys.executable, "-c", report + arguments[0], *arguments[1:]],
@@ -427,28 +426,22 @@ def _loaded(*arguments: str) -> set[str]:
 
 
 def test_importing_winosmith_loads_no_heavy_library() -> None:
-    """`import winosmith` loads neither numpy nor anything heavier."""
     assert _loaded("import winosmith") == set()
 
 
-def test_importing_what_computes_loads_no_heavy_library() -> None:
-    """Filters, embedders and models load what they compute with when they compute.
-
-    Their settings are declared with pydantic.
-    """
+def test_importing_engines_loads_only_numpy_and_pydantic() -> None:
+    """Filters, embedders and models load other libraries when they compute."""
     known = "import winosmith.debias, winosmith.embed, winosmith.models"
     assert _loaded(known) == {"numpy", "pydantic"}
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_load_no_heavy_library(option: str) -> None:
-    """`winosmith --help` and `--version` load neither numpy nor anything heavier."""
     run = "from winosmith.cli import main; sys.exit(main(sys.argv[1:]))"
     assert _loaded(run, option) == set()
 
 
-def test_a_heavy_library_would_be_noticed() -> None:
-    """The two tests above see a library that is loaded."""
+def test_loaded_heavy_libraries_are_found() -> None:
     assert _loaded("import numpy") == {"numpy"}
 
 

@@ -1,4 +1,4 @@
-"""Blocks, and the shuffled order."""
+"""Blocks, copies and look-alikes, and the shuffled order."""
 
 import re
 from collections import Counter
@@ -27,8 +27,7 @@ from winosmith.text import split_pieces
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
-def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
-    """Shuffling the input, changing its ids and flipping its answers leaves the order as it is."""
+def test_shuffled_order_ignores_ids_answers_and_input_order(seed, rng):
     data = make_twins(12, singles=3)
     disguised = [
         replace(
@@ -48,8 +47,8 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
 
 
 @given(st.integers(0, 50), st.integers(0, 12), st.integers(0, 5))
-def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
-    """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
+def test_shuffled_data_set_consists_of_its_shuffled_blocks(seed, twins, singles):
+    """Blocks keep their sizes, and no row is lost."""
     data = make_twins(twins, singles=singles)
     order = shuffle_blocks(data, seed)
     firsts = [_make_sort_key(data[block[0]], seed) for block in order]
@@ -64,8 +63,8 @@ WORDS = st.lists(st.sampled_from("abcde"), max_size=9)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["xy", "uv"]), WORDS), max_size=12))
-def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
-    """It is what each pair's options and shared words say, counted as often as both hold them."""
+def test_lookalikes_are_those_found_by_comparing_all_pairs(drawn):
+    """Look-alikes have the same options and share 70 % of the words (as a multiset)."""
     made = [
         (new, Problem(f"p{at}", " ".join(["_", *words]), tuple(options)))
         for at, (new, options, words) in enumerate(drawn)
@@ -81,24 +80,23 @@ def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
     assert find_lookalikes(here, there) == found
 
 
-def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
-    """The first half of a twin is right at option 1 about half of the time, even if sorted so."""
+def test_order_of_halves_does_not_reveal_the_answer():
+    """In sorted data, too, the answer of the first half is option 1 about half of the time."""
     data = make_twins(400)
     answers_first = Dataset(sorted(data, key=lambda p: (p.twin_id, p.answer)))
     firsts = [answers_first[block[0]].answer for block in shuffle_blocks(answers_first, 0)]
     assert 160 < sum(firsts) < 240
 
 
-def test_dprs_twins_without_ids_share_blocks(data_dir: Path) -> None:
-    """Of DPR's 661 training twins, 635 are in one block when nothing marks them."""
+def test_635_of_dprs_661_twins_share_a_block_without_their_ids(data_dir: Path) -> None:
     data = formats.read(data_dir / "dpr/train.c.txt")
     found = find_blocks(Dataset(replace(problem, twin_id=None) for problem in data))
     block = {row: number for number, rows in enumerate(found) for row in rows}
     assert sum(block[one] == block[other] for one, other in data.twins) == 635
 
 
-def test_a_twin_with_a_changed_option_shares_a_block():
-    """Where one option differs, 70 % of the words join two texts; where both do, nothing does."""
+def test_twins_with_one_changed_option_share_a_block():
+    """The texts must share 70 % of their words. If both options differ, no block is shared."""
     text = "Do you see the shark near the minnow? I hope the _ is not {}."
     one = Problem("a", text.format("eaten"), ("shark", "minnow"), 1)
     other = Problem("b", text.format("hungry"), ("minnow", "the big shark"), 1)
@@ -106,8 +104,7 @@ def test_a_twin_with_a_changed_option_shares_a_block():
     assert [sorted(block) for block in find_blocks(Dataset([one, other, third]))] == [[0, 1], [2]]
 
 
-def test_one_pair_that_looks_alike_joins_two_families():
-    """Families with the same options form one block as soon as any two members look alike."""
+def test_families_with_a_pair_of_lookalikes_form_one_block():
     near = "The _ fell off the old table in the hall."
     far = "Nobody ever saw how quickly my _ broke."
     family = {"a": "One _ here.", "b": near, "c": "Two _ there.", "d": f"{near} Again.", "e": far}
@@ -122,10 +119,10 @@ def test_one_pair_that_looks_alike_joins_two_families():
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=8), max_size=8))
 @example([[*"abcdefxx"], [*"cdefghyy"], [*"abcdefgh"]])  # the third is like both
 @example([[*"abcd"], [*"abxy"]])
-def test_a_block_is_what_seven_words_of_ten_join(sentences):
-    """On the same options, a chain of pairs that share 70 % of the longer's words is one block.
+def test_blocks_are_chains_of_texts_that_share_70_percent(sentences):
+    """The fraction is that of the longer text's words.
 
-    The only two texts with their options need 40 %.
+    If only two texts have these options, 40 % are enough.
     """
     data = Dataset(
         Problem(f"p{row}", f"{' '.join(words)} _.", ("cup", "jug"), 0)
@@ -143,8 +140,7 @@ def test_a_block_is_what_seven_words_of_ten_join(sentences):
     assert {frozenset(block) for block in find_blocks(data)} == {frozenset(tree) for tree in forest}
 
 
-def test_a_large_family_is_not_compared_with_itself():
-    """The block of 20,000 problems of one family is found, without their 200,000,000 pairs."""
+def test_block_of_20000_family_members_needs_no_pairwise_comparison():
     family = Dataset(
         Problem(str(number), f"The _ fell off table {number}.", ("cup", "jug"), 0, lineage=lineage)
         for number, lineage in enumerate([None, *[Lineage("0", "0")] * 19_999])
@@ -152,8 +148,7 @@ def test_a_large_family_is_not_compared_with_itself():
     assert [len(block) for block in find_blocks(family)] == [20_000]
 
 
-def test_drawing_takes_whole_blocks_and_leaves_some():
-    """Drawn sets are disjoint, large enough, and hold both halves of each twin."""
+def test_drawn_sets_are_disjoint_and_consist_of_whole_blocks():
     data = make_twins(50)
     order = shuffle_blocks(data, 0)
     one, two = draw_blocks(order, range(100), [15, 10])
@@ -162,8 +157,7 @@ def test_drawing_takes_whole_blocks_and_leaves_some():
     assert all(row ^ 1 in {*one} for row in one)
 
 
-def test_drawing_everything_is_refused():
-    """A draw that leaves nothing to filter says so."""
+def test_drawing_all_problems_is_refused():
     data = make_twins(5)
     with pytest.raises(DataError, match="no problems would remain"):
         draw_blocks(shuffle_blocks(data, 0), range(10), [6, 4])
@@ -185,8 +179,8 @@ CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronou
         replace(CUP, pronoun=None),
     ],
 )
-def test_a_copy_is_the_same_question(copy: Problem) -> None:
-    """Answer, twin, order of options, case, spaces and a pronoun not noted change nothing."""
+def test_copies_may_differ_in_answer_twin_and_order_of_options(copy: Problem) -> None:
+    """Case, spaces and a missing pronoun make no difference either."""
     both = Dataset([CUP, replace(copy, id="b")])
     assert find_copies(both) == [[0, 1]]
     assert len(find_blocks(both)) == 1
@@ -202,28 +196,29 @@ def test_a_copy_is_the_same_question(copy: Problem) -> None:
         replace(CUP, sentence="_ hit the jug and it broke."),
     ],
 )
-def test_another_question_is_no_copy(other: Problem) -> None:
-    """Another pronoun, option, sentence or place of the blank makes another problem."""
+def test_problems_with_another_text_are_not_copies(other: Problem) -> None:
+    """The texts are the pronoun, the options, the sentence and the position of the blank."""
     assert find_copies(Dataset([CUP, replace(other, id="b")])) == []
 
 
-def test_the_place_of_the_blank_tells_problems_apart() -> None:
-    """Another of two `_` as the blank, or none at all, makes another problem of the same text."""
+def test_copies_have_the_same_blank() -> None:
+    """A text may contain two `_`.
+
+    Problems with another of them as the blank, or with none, are not copies.
+    """
     one = Problem("a", "_ said that _ left.", ("Ann", "Eva"), blank=0)
     others = [replace(one, id="b", blank=12), replace(one, id="c", blank=None)]
     assert find_copies(Dataset([one, *others])) == []
     assert find_copies(Dataset([one, *others, replace(one, id="d")])) == [[0, 3]]
 
 
-def test_letters_composed_or_not_are_the_same() -> None:
-    """An accent of its own and a letter with its accent are one text."""
+def test_composed_and_decomposed_letters_are_equal() -> None:
     cafe = replace(CUP, sentence="The cup hit the caf\u00e9 and _ broke.")
     apart = replace(cafe, id="b", sentence="The cup hit the cafe\u0301 and _ broke.")
     assert find_copies(Dataset([cafe, apart])) == [[0, 1]]
 
 
-def test_options_that_differ_in_case_alone_stay_two() -> None:
-    """Where case tells the options apart, it also tells the answers apart."""
+def test_case_counts_if_it_distinguishes_the_options() -> None:
     polish = Problem("a", "It was _ that she needed.", ("Polish", "polish"), 0)
     both = Dataset([polish, replace(polish, id="b", answer=1)])
     assert find_contradictions(both) == [[0, 1]]
@@ -232,11 +227,8 @@ def test_options_that_differ_in_case_alone_stay_two() -> None:
     )
 
 
-def test_a_pronoun_not_noted_belongs_to_no_side() -> None:
-    """Beside two pronouns, a blank of which nothing is known is a copy of neither, but of its like.
-
-    All of them are one block: a solver that sees only the blank can't tell them apart.
-    """
+def test_problems_without_pronoun_copy_only_each_other_if_there_are_two_pronouns() -> None:
+    """All form one block, because a solver that sees only the blank can't distinguish them."""
     he, she, they = (replace(CUP, id=p, pronoun=p) for p in ("he", "she", "they"))
     bare, again = replace(CUP, id="bare", pronoun=None), replace(CUP, id="again", pronoun=None)
     assert find_copies(Dataset([he, she, they])) == []
@@ -245,8 +237,8 @@ def test_a_pronoun_not_noted_belongs_to_no_side() -> None:
     assert len(find_blocks(Dataset([he, bare, she, again, they]))) == 1
 
 
-def test_copies_contradict_where_they_name_different_options() -> None:
-    """It is the named option that counts, not where it stands; a withheld answer names none."""
+def test_copies_contradict_each_other_if_their_correct_options_differ() -> None:
+    """The text of the option counts, not its position. Withheld answers contradict nothing."""
     turned = replace(CUP, id="b", options=("jug", "cup"), answer=1)
     assert find_contradictions(Dataset([CUP, turned])) == []
     assert find_contradictions(Dataset([CUP, replace(turned, answer=None)])) == []
@@ -254,8 +246,7 @@ def test_copies_contradict_where_they_name_different_options() -> None:
 
 
 @given(st.data(), st.randoms(use_true_random=False))
-def test_copies_are_found_in_any_order_of_rows_and_options(draw_: st.DataObject, rng) -> None:
-    """Permuting the rows, and the options of any of them, leaves the groups as they are by id."""
+def test_copies_do_not_depend_on_the_order_of_rows_or_options(draw_: st.DataObject, rng) -> None:
     twins = make_twins(4, singles=2)
     rows = draw_.draw(st.lists(st.sampled_from(range(len(twins))), max_size=15))
     made = [
@@ -288,8 +279,7 @@ def _by_id(dataset: Dataset, groups: Sequence[Sequence[int]]) -> set[frozenset[s
     return {frozenset(dataset[row].id for row in group) for group in groups}
 
 
-def test_the_twins_of_copies_share_a_block() -> None:
-    """Halves whose other halves are copies of each other stay together, whatever they say."""
+def test_twins_of_copies_share_a_block() -> None:
     other = Problem("b", "The cup hit the jug and _ broke it.", ("cup", "jug"), 1, "t")
     copy = replace(CUP, id="c", twin_id="u", options=("jug", "cup"), answer=1)
     apart = Problem("d", "Nothing at all like this, for _ is new.", ("cup", "jug"), 1, "u")
@@ -297,10 +287,10 @@ def test_the_twins_of_copies_share_a_block() -> None:
     assert find_blocks(data) == [[0, 1, 2, 3]]
 
 
-def test_templates_filled_with_two_pronouns_share_a_block() -> None:
-    """WinoBias writes each sentence for him and for her: 1,518 blocks and no copies, if one looks.
+def test_versions_of_a_template_with_two_pronouns_share_a_block() -> None:
+    """WinoBias has each sentence for him and for her: 1,518 blocks without copies.
 
-    Where the pronoun is lost, the same are 1,518 sets of copies.
+    Without the pronouns, they are 1,518 groups of copies.
     """
     workers = [f"worker{number}" for number in range(23)]
     data = Dataset(
@@ -323,8 +313,7 @@ def test_templates_filled_with_two_pronouns_share_a_block() -> None:
 
 
 @pytest.mark.data
-def test_winogenders_genders_are_one_block_and_no_copies(data_dir: Path) -> None:
-    """The three versions of each Winogender sentence share a block, and none is a copy."""
+def test_winogender_versions_are_a_block_but_not_copies(data_dir: Path) -> None:
     data = formats.read(data_dir / "winogender/all_sentences.tsv")
     assert find_copies(data) == []
     block = {data[row].id: number for number, rows in enumerate(find_blocks(data)) for row in rows}
@@ -353,24 +342,26 @@ _PUBLISHED = {
     "winogender/all_sentences.tsv": (0, 0, 0),
     "perturbed_wsc/dataset/enhanced_wsc.tsv": (45, 90, 5),
 }
-"""Of published files, by our own count: groups of copies, the problems in them, and how many of the
-groups contradict themselves. Those of KnowRef, train_xl and the perturbed schemas were read by eye:
-37 of the last are scrambled versions in which nothing was changed, and KnowRef's 628 and 629
-have the same sentence, after "his" became "the cabin he is being held in", with either answer."""
+"""Our own counts for published files:
+
+groups of copies, problems in them, and groups that contradict themselves. Those of KnowRef,
+train_xl and the perturbed schemas were read by eye. 37 of the latter are scrambled versions without
+a change. KnowRef's 628 and 629 have the same sentence with both answers, because "his" became "the
+cabin he is being held in".
+"""
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", _PUBLISHED)
-def test_copies_of_published_sets(data_dir: Path, name: str) -> None:
-    """The copies and contradictions of the published files are these."""
+def test_numbers_of_copies_in_published_files(data_dir: Path, name: str) -> None:
     data = formats.read(data_dir / name, skip_bad="/dev/null")
     groups = find_copies(data)
     counted = len(groups), sum(map(len, groups)), len(find_contradictions(data, groups))
     assert counted == _PUBLISHED[name]
 
 
-def test_text_without_spaces_looks_alike_by_its_letters():
-    """A Japanese twin whose id got lost is a block, and others on its options are not in it."""
+def test_texts_without_spaces_are_compared_by_letters():
+    """A Japanese twin without an id is a block; other problems with its options are not in it."""
     sentences = [
         "棚から落ちた茶碗が急須に当たって、薄い_が粉々に割れてしまった。",
         "棚から落ちた茶碗が急須に当たって、厚い_が粉々に割れてしまった。",
@@ -384,8 +375,7 @@ def test_text_without_spaces_looks_alike_by_its_letters():
 
 
 @given(st.lists(st.text("aA.'n t!_", min_size=1, max_size=8), min_size=2, max_size=12))
-def test_the_same_text_is_that_of_the_same_letters(parts: list[str]) -> None:
-    """Rows share a block by their text exactly where they have the same letters, in any case."""
+def test_problems_with_the_same_letters_share_a_block(parts: list[str]) -> None:
     data = Dataset(
         Problem(str(row), f"{part} _.", (f"x{row}", f"y{row}"))
         for row, part in enumerate(part.replace("_", "") for part in parts)
@@ -406,8 +396,7 @@ def test_the_same_text_is_that_of_the_same_letters(parts: list[str]) -> None:
      lambda text: f"<p>**{text}**</p>",
      lambda text: text.replace("e", "é").replace("o", "o\u0308")],
 )  # fmt: skip
-def test_a_copy_in_another_form_is_in_the_block(change: Callable[[str], str]) -> None:
-    """Case, marks, spaces and forms of letters don't part copies, nor do articles of options."""
+def test_blocks_ignore_case_punctuation_spaces_and_articles(change: Callable[[str], str]) -> None:
     text = "Since it was heavy, the cup, not the jug, broke the shelf, and so the _ was sold."
     one = Problem("a", text, ("cup", "jug"), 0)
     again = Problem("b", change(text), ("it", "that"), 1)
@@ -420,15 +409,13 @@ def test_a_copy_in_another_form_is_in_the_block(change: Callable[[str], str]) ->
     assert find_blocks(Dataset([replace(one, twin_id="s"), more])) == [[0, 1]]
 
 
-def test_marks_between_digits_part_texts() -> None:
-    """3 - 4, 3 / 4 and 34 are different questions."""
+def test_signs_between_digits_distinguish_texts() -> None:
     asked = ("What is 3 - 4?", "What is 3 / 4?", "What is 34?", "What is 3.4?", "what is 3-4")
     data = Dataset(Problem(t, t, (f"x{t}", f"y{t}"), blank=None) for t in asked)
     assert sorted(map(sorted, find_blocks(data))) == [[0, 4], [1], [2], [3]]
 
 
-def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
-    """Two templates of nine words and one of each problem's own are two blocks."""
+def test_template_filled_hundreds_of_times_is_one_block() -> None:
     data = Dataset(
         Problem(f"{words} {at}", f"{' '.join(words)} w{at} _.", ("cup", "jug"))
         for words in ("abcdefghi", "qrstuvwxy")

@@ -1,4 +1,4 @@
-"""Problems, claims and data sets: well-formed when they exist; order, twins, families, digest."""
+"""Problems, claims and data sets: validity, order, twins, families and digests."""
 
 import hashlib
 import pickle
@@ -19,7 +19,7 @@ def a_problem(identity: str, twin_id: str | None = None, **fields: object) -> Pr
 
 @st.composite
 def datasets(draw: st.DrawFn) -> Dataset:
-    """Draw a data set whose problems share twin ids in any way."""
+    """Draw a data set whose problems share twin ids at random."""
     twin_ids = draw(st.lists(st.none() | st.sampled_from("abcde"), max_size=12))
     return Dataset(a_problem(str(number), twin_id) for number, twin_id in enumerate(twin_ids))
 
@@ -34,7 +34,6 @@ def drops(draw: st.DrawFn) -> tuple[Dataset, dict[int, str]]:
 
 @given(drops())
 def test_kept_and_dropped_are_the_input(case: tuple[Dataset, dict[int, str]]) -> None:
-    """What a filter kept and dropped is together what went in, in its order."""
     dataset, reasons = case
     result = dataset.drop(reasons, "a stage")
     assert result.input() == dataset
@@ -43,22 +42,19 @@ def test_kept_and_dropped_are_the_input(case: tuple[Dataset, dict[int, str]]) ->
 
 
 @pytest.mark.parametrize("row", [-1, 3])
-def test_a_row_that_is_not_there_cannot_be_dropped(row: int) -> None:
-    """Dropping a row that the data set does not have is refused, not ignored."""
+def test_dropping_a_missing_row_is_refused(row: int) -> None:
     with pytest.raises(DataError, match=f"there is no row {row} to drop; there are 3 rows"):
         Dataset(map(a_problem, "abc")).drop({row: "why"}, "a stage")
 
 
 @given(datasets())
-def test_twins_and_singles_are_all_problems(dataset: Dataset) -> None:
-    """Each problem is half of one twin, or a single, and never both."""
+def test_each_problem_is_half_of_a_twin_or_a_single(dataset: Dataset) -> None:
     rows = [row for twin in dataset.twins for row in twin] + list(dataset.singles)
     assert sorted(rows) == list(range(len(dataset)))
 
 
 @given(datasets())
-def test_a_twin_is_two_problems_and_no_third(dataset: Dataset) -> None:
-    """Two problems are a twin exactly when they, and no third, have their twin id."""
+def test_twins_are_exactly_two_problems_with_the_same_twin_id(dataset: Dataset) -> None:
     for first, second in dataset.twins:
         sharing = [p for p in dataset if p.twin_id == dataset[first].twin_id]
         assert sharing == [dataset[first], dataset[second]]
@@ -68,13 +64,11 @@ def test_a_twin_is_two_problems_and_no_third(dataset: Dataset) -> None:
 
 
 @given(datasets(), st.text(), st.text())
-def test_the_name_is_not_part_of_the_digest(dataset: Dataset, one: str, other: str) -> None:
-    """The digest covers the problems alone: a data set's name does not change it."""
+def test_digest_does_not_depend_on_the_name(dataset: Dataset, one: str, other: str) -> None:
     assert Dataset(dataset, one).digest == Dataset(dataset, other).digest
 
 
-def test_the_digest_depends_on_every_field_and_on_the_order() -> None:
-    """Changing any field of a problem, or the order of problems, changes the digest."""
+def test_digest_depends_on_every_field_and_on_the_order() -> None:
     problem, other = a_problem("1", "t"), a_problem("2", "t")
     changed = [
         replace(problem, id="3"),
@@ -95,21 +89,18 @@ def test_the_digest_depends_on_every_field_and_on_the_order() -> None:
     assert len(digests) == len(changed) + 2
 
 
-def test_the_digest_is_fixed() -> None:
-    """The digest is the SHA-256 of the records, one line each, so it is the same everywhere."""
+def test_digest_is_the_sha_256_of_the_json_lines() -> None:
     line = '{"id":"1","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'
     dataset = Dataset([Problem("1", "The _ fell.", ("cup", "jug"), 0)])
     assert dataset.digest == hashlib.sha256(line.encode()).hexdigest()
 
 
-def test_ids_are_distinct() -> None:
-    """A data set in which an id occurs twice is refused by the id."""
+def test_repeated_ids_are_refused() -> None:
     with pytest.raises(DataError, match="the id 'a' occurs twice"):
         Dataset([a_problem("a"), a_problem("b"), a_problem("a")])
 
 
 def test_problems_are_found_by_row_slice_and_id() -> None:
-    """Rows, slices and ids lead to the same problems."""
     dataset = Dataset(map(a_problem, "abcd"), "letters")
     assert dataset[1:3].ids == ("b", "c")
     assert dataset[1:3].name == "letters"
@@ -122,22 +113,19 @@ def test_problems_are_found_by_row_slice_and_id() -> None:
         dataset.row("z")
 
 
-def test_a_family_is_a_root_and_what_was_made_from_it() -> None:
-    """Problems belong to the family of their lineage's root; a problem without one is a root."""
+def test_family_is_a_root_and_its_descendants() -> None:
     child = a_problem("b", lineage=Lineage("a", "a"))
     dataset = Dataset([a_problem("a"), child, a_problem("c")])
     assert dataset.families == {"a": (0, 1), "c": (2,)}
 
 
-def test_a_blind_data_set_has_no_answers() -> None:
-    """A data set made blind has no answer and keeps ids and order."""
+def test_blind_data_set_has_no_answers() -> None:
     dataset = make_twins(5)
     assert set(dataset.blind().answers) == {None}
     assert dataset.blind().ids == dataset.ids
 
 
-def test_a_data_set_survives_a_worker_process() -> None:
-    """A pickled data set is equal to itself, with its name."""
+def test_pickled_data_set_is_equal() -> None:
     dataset = Dataset(make_twins(3), "made")
     again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
     assert (again, again.name) == (dataset, "made")
@@ -147,7 +135,7 @@ TEXT = "The trophy doesn't fit into the brown suitcase because the _ is too larg
 
 
 def trophy(**changes: object) -> Problem:
-    """Return a sound problem with some fields changed."""
+    """Return a valid problem with some fields changed."""
     fields = {"id": "1", "sentence": TEXT, "options": ("trophy", "suitcase"), "answer": 0}
     return Problem(**{**fields, **changes})
 
@@ -185,40 +173,35 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_what_is_not_a_problem_is_refused_with_the_reason(reason: str) -> None:
-    """A record that is not a problem is refused, and the message says why."""
+def test_invalid_problems_are_refused_with_the_reason(reason: str) -> None:
     with pytest.raises(ProblemError) as told:
         trophy(**REFUSED[reason])
     assert str(told.value).startswith(reason)
 
 
-def test_two_to_26_options_are_taken() -> None:
-    """A problem has 2 options, as in WinoGrande, up to 26, a letter each."""
+def test_problems_have_2_to_26_options() -> None:
     for number in range(2, 27):
         options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
         assert trophy(options=options, answer=number - 1).options == options
 
 
 def test_incorrect_options_may_be_equal() -> None:
-    """Items in use have such options; which is correct is not in doubt."""
+    """Published items have such options; the correct one is not in doubt."""
     options = ("a", "b", "b ")
     assert trophy(options=options, answer=0).blind().options == options
 
 
-def test_filling_puts_the_option_in_verbatim() -> None:
-    """The blank, and nothing else, is replaced by the option as it is written."""
+def test_options_are_filled_in_verbatim() -> None:
     problem = trophy(sentence=r"He said: _ \1.", options=(r"\g<0>", "b"))
     assert problem.fill_all() == (r"He said: \g<0> \1.", r"He said: b \1.")
 
 
-def test_a_solver_sees_neither_the_answer_nor_the_extra() -> None:
-    """A blind problem has no answer and no extra, and is otherwise the same."""
+def test_blind_problem_has_neither_answer_nor_extra() -> None:
     problem = trophy(twin_id="t", pronoun="it", extra=Extra({"wsc.correct": "A"}))
     assert problem.blind() == trophy(answer=None, twin_id="t", pronoun="it")
 
 
 def test_problems_can_be_hashed_and_pickled() -> None:
-    """A problem works as a key and survives a worker process."""
     problem = trophy(
         origin=Origin(source="crowd", created="2026-11-21"),
         lineage=Lineage("0", "0", (Edit("insert", 3, new="very"),), 1),
@@ -238,16 +221,18 @@ def test_problems_can_be_hashed_and_pickled() -> None:
         (["a.b"], "extra must be a mapping of keys to values, not ['a.b']"),
     ],
 )
-def test_extra_holds_finite_scalars_by_format_and_field(items: object, reason: str) -> None:
-    """An extra that JSON could not hold, or whose keys are not `format.field`, is refused."""
+def test_invalid_extra_is_refused(items: object, reason: str) -> None:
+    """Its values are finite scalars that JSON can store.
+
+    Its keys are named after the format and field.
+    """
     with pytest.raises(ProblemError) as told:
         Extra(items)
     assert str(told.value) == reason
 
 
 @given(st.permutations([("a.x", 1), ("b.y", "two"), ("a.z", None)]))
-def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) -> None:
-    """Extras with the same items are equal, hash alike, and list them in the same order."""
+def test_order_of_extra_does_not_matter(items: list[tuple[str, object]]) -> None:
     ordered = Extra(dict(items))
     plain = Extra({"a.x": 1, "a.z": None, "b.y": "two"})
     assert ordered == plain
@@ -281,22 +266,19 @@ def test_the_order_of_an_extra_does_not_matter(items: list[tuple[str, object]]) 
         lambda: Claim("1", None, "trophy"),
     ],
 )
-def test_the_parts_of_a_problem_are_checked(made: object) -> None:
-    """An origin, edit, lineage or claim that makes no sense is refused as a ProblemError."""
+def test_invalid_origins_edits_lineages_and_claims_are_refused(made: object) -> None:
     with pytest.raises(ProblemError):
         made()
 
 
-def test_a_blank_is_a_place_in_the_text() -> None:
-    """Where a sentence holds several `_`, the offset tells which is filled; the others stay."""
+def test_offset_determines_which_underscore_is_the_blank() -> None:
     found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
     assert (found.before, found.after) == ("Call __init__ on ", " now.")
     assert found.fill_all() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
     assert replace(found, options=("x", "y")).blank == 17
 
 
-def test_another_sentence_has_its_blank_found_anew() -> None:
-    """A problem made from another by its sentence alone has the blank of its own sentence."""
+def test_blank_is_found_again_if_only_the_sentence_changes() -> None:
     assert replace(trophy(), sentence="_ fits.").blank == 0
 
 
@@ -306,8 +288,8 @@ def test_another_sentence_has_its_blank_found_anew() -> None:
         st.text("ab_ ", min_size=1).filter(str.strip), min_size=2, max_size=26, unique_by=str.strip
     ),
 )
-def test_a_question_stands_before_its_options(text: str, options: list[str]) -> None:
-    """A question's text may hold anything, as may its options, which come after it."""
+def test_questions_are_placed_before_their_options(text: str, options: list[str]) -> None:
+    """The text of a question may contain anything, and so may its options."""
     question = Problem("q", text, tuple(options), blank=None)
     assert all(
         filled.startswith(text) and filled.endswith(option) and filled[-len(option) - 1].isspace()
@@ -317,7 +299,7 @@ def test_a_question_stands_before_its_options(text: str, options: list[str]) -> 
 
 
 @pytest.mark.parametrize("fields", [{"twin_id": "t "}, {"origin": {"author": " ann"}}])
-def test_a_group_has_one_spelling(fields: dict) -> None:
-    """White space around a twin id would split the twin, so it is refused; so for origins."""
+def test_white_space_around_group_names_is_refused(fields: dict) -> None:
+    """White space around a twin id would separate the twin."""
     with pytest.raises(ProblemError, match="remove the white space at its start or end"):
         trophy(**{key: Origin(**v) if key == "origin" else v for key, v in fields.items()})

@@ -1,4 +1,4 @@
-"""The lower bounds of pyproject.toml: none allows a version with a published vulnerability."""
+"""The lower bounds of pyproject.toml exclude versions with published vulnerabilities."""
 
 import re
 import tomllib
@@ -35,7 +35,7 @@ FIXED = {
     "urllib3": ("2.6.3", "CVE-2026-21441"),
     "waitress": ("3.0.1", "CVE-2024-49768"),
 }
-"""By package, the first version without a published vulnerability, and the last advisory for it."""
+"""The first version of each package without a published vulnerability, and the last advisory."""
 
 USERS = {"models", "chat", "cluster", "language", "stability", "print", "release", "inspect", "web"}
 USERS |= {"hub", "lm-eval", "pandas", "postgres", "xlsx", "yaml", "zstd"}
@@ -43,7 +43,7 @@ USERS |= {"hub", "lm-eval", "pandas", "postgres", "xlsx", "yaml", "zstd"}
 
 
 def _requirements() -> Iterator[Requirement]:
-    """Yield the packages that users install."""
+    """Yield the requirements of users' installations."""
     extras = PROJECT["optional-dependencies"]
     for listed in [PROJECT["dependencies"], *(extras[name] for name in sorted(USERS))]:
         yield from map(Requirement, listed)
@@ -55,26 +55,22 @@ def _lowest(requirement: Requirement) -> str:
     return str(lowest)
 
 
-def test_every_extra_is_for_users_or_for_tests() -> None:
-    """No extra is left out of the checks of this file."""
+def test_every_extra_is_covered_by_these_tests() -> None:
     others = {name for name in PROJECT["optional-dependencies"] if not name.startswith("test")}
     assert others == {*USERS, "dev", "docs"}
 
 
 @pytest.mark.parametrize("requirement", [*_requirements()], ids=lambda one: one.name)
-def test_no_lower_bound_allows_a_known_vulnerability(requirement: Requirement) -> None:
-    """Each package has a lower bound, which is not below the version that fixed the last one."""
+def test_lower_bounds_exclude_known_vulnerabilities(requirement: Requirement) -> None:
     fixed, advisory = FIXED.get(canonicalize_name(requirement.name), ("0", ""))
     assert Version(_lowest(requirement)) >= Version(fixed), advisory
 
 
-def test_advisories_are_of_dependencies() -> None:
-    """A package that is not needed any more has no advisory here."""
+def test_all_advisories_are_for_dependencies() -> None:
     assert {*FIXED} <= {canonicalize_name(one.name) for one in _requirements()}
 
 
-def test_the_lowest_versions_are_those_of_the_bounds() -> None:
-    """`make test-lowest` installs exactly the lower bounds of what all users install."""
+def test_lowest_constraints_are_the_lower_bounds() -> None:
     lines = (ROOT / "constraints-lowest.txt").read_text("utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     bounds = {one: _lowest(one) for one in map(Requirement, PROJECT["dependencies"])}
@@ -83,8 +79,7 @@ def test_the_lowest_versions_are_those_of_the_bounds() -> None:
     }
 
 
-def test_licences_with_copyleft_are_named() -> None:
-    """README.md names each package that users install under a licence with copyleft."""
+def test_readme_names_packages_with_copyleft_licences() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     found = set()
     for requirement in _requirements():

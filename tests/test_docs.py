@@ -1,4 +1,4 @@
-"""The documentation tells the truth: links, commands, recipes, code and what is printed."""
+"""The documentation is true: links, commands, recipes, code and output."""
 
 import doctest
 import importlib.util
@@ -58,16 +58,16 @@ def _run(text: str) -> bool:
 
 
 OTHERS = {"datasets": "^import datasets", "lm_eval": r"^\$ lm_eval", "mlcroissant": r"^\$ mlcr"}
-"""What pages use beside winosmith and its extras, and the lines by which it is known."""
+"""Libraries that pages use besides winosmith and its extras, with patterns that show their use."""
 
 
 FIRST = "docs/tutorial.md"
-"""The page that a newcomer follows; what README shows is more of the same, and takes longer."""
+"""The page that a newcomer follows; README shows more, and takes longer."""
 
 
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return a folder with a `winosmith` that has loaded already what it needs."""
+    """Return a folder with a `winosmith` command that starts quickly."""
     folder = tmp_path_factory.mktemp("bin")
     command = forking.make_command(folder)
     yield folder
@@ -83,11 +83,10 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if _run(text)
     ],
 )
-def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Path) -> None:
-    """Every command and every line of Python on the page runs, and prints what the page says.
-
-    README's are the installed command's.
-    """
+def test_commands_and_code_of_pages_print_what_the_pages_show(
+    page: str, tmp_path: Path, forked: Path
+) -> None:
+    """README uses the installed command."""
     if re.search(r"^\$ .*--with wordnet|WordNetPerturber", PAGES[page], re.MULTILINE):
         need_wordnet()
     for module, sign in OTHERS.items():
@@ -100,14 +99,13 @@ def test_what_a_page_shows_is_what_happens(page: str, tmp_path: Path, forked: Pa
 
 
 @pytest.mark.parametrize("script", [outputs, make], ids=lambda script: script.__name__)
-def test_the_scripts_that_make_the_pages_do_what_they_say(script: ModuleType) -> None:
-    """The examples in their docstrings hold."""
+def test_examples_of_the_docs_scripts_run(script: ModuleType) -> None:
     found = doctest.testmod(script)
     assert (found.failed, found.attempted > 0) == (0, True)
 
 
-def test_every_measured_command_draws_for_a_page() -> None:
-    """`docs/make.py --measured` finds the benchmarks of the pages that have charts of theirs."""
+def test_each_measured_command_draws_a_picture_of_its_page() -> None:
+    """`docs/make.py --measured` finds the benchmarks of all pages with measured pictures."""
     named = {page for page, text in PAGES.items() if make._MEASURED.search(text)}
     drawn = {page for page, text in PAGES.items() if re.search(r"\]\(images/[\w-]+\.svg\)", text)}
     assert named == drawn
@@ -124,7 +122,7 @@ def _figures(text: str) -> set[str]:
 
 
 def _pictured(page: str, name: str, begins: str) -> tuple[str, str]:
-    """Return the words of a picture, and what the page's command prints that writes its report."""
+    """Return a picture's words, and the output of the page's command that writes the report."""
     with Image.open(ROOT / "docs" / "images" / name) as picture:
         words = picture.text["Description"]
     return words, next(
@@ -136,16 +134,14 @@ def _pictured(page: str, name: str, begins: str) -> tuple[str, str]:
     )
 
 
-def test_the_picture_of_an_audit_and_its_text_are_of_one_run() -> None:
-    """The picture has the verdict that the command prints, and the same keys at each position."""
+def test_audit_picture_shows_the_same_run_as_its_page() -> None:
     words, printed = _pictured("docs/how-to/audit.md", "audit.png", "winosmith audit quiz.csv")
     assert printed.partition("\n")[0] in words
     (told,) = re.findall(r"Number of keys at each position: [\d, ]+", printed)
     assert told in words
 
 
-def test_the_picture_of_the_readme_and_its_text_are_of_one_run() -> None:
-    """What the demo prints has the signature and the figures of the report in the picture."""
+def test_readme_picture_shows_the_same_run_as_the_readme() -> None:
     words, printed = _pictured("README.md", "report.png", "winosmith demo")
     assert re.findall(r"data:\S+\|version:\S+", printed)[0] in words
     told = printed.partition("artifact\n")[2].partition("The report is in")[0]
@@ -161,8 +157,7 @@ def _sections(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_every_link_leads_somewhere() -> None:
-    """Every relative link of a page names a file or folder, and a heading in it if any."""
+def test_every_relative_link_and_anchor_exists() -> None:
     astray = []
     for page, text in PAGES.items():
         bare = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -176,8 +171,8 @@ def test_every_link_leads_somewhere() -> None:
     assert astray == []
 
 
-def test_every_picture_is_shown_and_legible_on_a_dark_page() -> None:
-    """Each picture of docs/images stands on a page, and each drawing has a ground of its own."""
+def test_pictures_are_used_and_opaque() -> None:
+    """Transparent pictures would be illegible on a dark page."""
     shown = {name for text in PAGES.values() for name in re.findall(r"images/([\w.-]+)\)", text)}
     there = {path.name: path for path in (ROOT / "docs/images").iterdir()}
     assert shown == set(there)
@@ -190,16 +185,14 @@ def test_every_picture_is_shown_and_legible_on_a_dark_page() -> None:
                 assert "transparency" not in picture.info, path.name
 
 
-def test_every_file_of_ours_that_a_page_names_is_there() -> None:
-    """A path of a test, trial, benchmark or example that a page names is one of ours."""
+def test_files_named_by_pages_exist() -> None:
     path = re.compile(r"(?<![\w/])((?:tests|trials|benchmarks|examples)/[\w/]+(?:\.py|/(?=`)))")
     named = {(page, name) for page, text in PAGES.items() for name in path.findall(text)}
     assert len(named) > 50
     assert [(page, name) for page, name in sorted(named) if not (ROOT / name).exists()] == []
 
 
-def test_every_page_is_reached_from_the_readme() -> None:
-    """Whoever follows links from the README comes to every page of the documentation."""
+def test_readme_links_lead_to_every_page() -> None:
     reached, ahead = set(), ["README.md"]
     while ahead:
         page = ahead.pop()
@@ -215,7 +208,7 @@ def test_every_page_is_reached_from_the_readme() -> None:
 
 
 def _commands() -> Iterator[tuple[str, str]]:
-    """Yield every command line that calls winosmith in a fenced block, with its page."""
+    """Yield each command line with winosmith in fenced blocks, with its page."""
     for page, text in PAGES.items():
         for block in outputs.blocks(text):
             if block.language == "console":
@@ -231,7 +224,7 @@ def _commands() -> Iterator[tuple[str, str]]:
 
 
 def _parse(command: click.Command, name: str, words: list[str]) -> None:
-    """Parse a command's words; raise click.UsageError for an option or value that is none."""
+    """Parse a command line; raise click.UsageError for unknown options and values."""
     if isinstance(command, click.Group):
         words = words[sum(isinstance(each, click.Argument) for each in command.params) :]
         with click.Context(command, info_name=name, resilient_parsing=True) as ctx:
@@ -251,8 +244,8 @@ def _parse(command: click.Command, name: str, words: list[str]) -> None:
                 parameter.type_cast_value(ctx, value)
 
 
-def test_every_command_is_one_that_winosmith_knows() -> None:
-    """Every command of a page, run by the tests or not, has options and values that exist."""
+def test_all_commands_in_pages_are_valid() -> None:
+    """Commands that the tests don't run are included."""
     unknown = []
     for page, line in sorted(set(_commands())):
         try:
@@ -262,22 +255,19 @@ def test_every_command_is_one_that_winosmith_knows() -> None:
     assert unknown == []
 
 
-def test_a_wrong_command_would_be_noticed() -> None:
-    """The check above refuses an unknown option, an unknown value and a missing one."""
+def test_invalid_commands_are_found() -> None:
     for line in ("stats a --votes b", "debias a --out b --method magic", "build a"):
         with pytest.raises((click.UsageError, AssertionError)):
             _parse(group, "winosmith", line.split())
 
 
-def test_every_make_target_in_the_pages_exists() -> None:
-    """A page that says `make TARGET` means one of the Makefile's."""
+def test_make_targets_in_pages_exist() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = {t for text in PAGES.values() for t in re.findall(r"`make ([\w-]+)`", text)}
     assert {"demo", "test"} <= named <= targets
 
 
-def test_every_recipe_in_the_pages_is_one(tmp_path: Path) -> None:
-    """Each TOML block is a recipe, of a build or a round, or a site's, without unknown keys."""
+def test_recipes_and_site_files_in_pages_are_valid(tmp_path: Path) -> None:
     wrong = []
     for page, text in PAGES.items():
         for block in outputs.blocks(text):
@@ -298,23 +288,20 @@ def _read(body: str, file: Path) -> None:
         (parse_round if "solvers" in table else parse_recipe)(table)
 
 
-def test_the_recipe_with_every_key_has_the_defaults() -> None:
-    """The recipe at the top of its reference page, which may be copied, is the default recipe."""
+def test_recipe_with_every_key_shows_the_defaults() -> None:
     page = PAGES["docs/reference/recipe.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "toml").body
     assert parse_recipe(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
 
 
-def test_the_index_has_every_page_once() -> None:
-    """Each page below docs is linked in docs/index.md, and none twice."""
+def test_index_links_every_page_once() -> None:
     links = re.findall(r"\]\(([^)#]+\.md)", PAGES["docs/index.md"])
     here = [f"docs/{link}" for link in links if not link.startswith("../")]
     pages = {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"}
     assert sorted(here) == sorted(pages)
 
 
-def test_the_number_of_formats_is_what_the_readme_says() -> None:
-    """Twenty formats are read, and each has a row in the reference."""
+def test_readme_and_reference_name_twenty_formats() -> None:
     assert len(formats.FORMATS) == 20
     assert "twenty formats" in PAGES["README.md"]
     told = re.findall(r"^\| `([\w-]+)` \|", PAGES["docs/reference/formats.md"], re.MULTILINE)
@@ -322,13 +309,12 @@ def test_the_number_of_formats_is_what_the_readme_says() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(reference.PAGES), ids=lambda page: page.name)
-def test_the_reference_is_what_the_code_says(page: Path) -> None:
-    """A generated page is what `python docs/make.py` writes."""
+def test_generated_reference_pages_are_up_to_date(page: Path) -> None:
     assert page.read_text("utf-8") == reference.PAGES[page](), "run: python docs/make.py"
 
 
-def test_every_public_function_and_class_has_a_docstring() -> None:
-    """So has every public method and property that is defined in winosmith."""
+def test_public_names_have_docstrings() -> None:
+    """Public methods and properties are included."""
     silent = []
     for module in map(import_module, reference.modules()):
         for name in reference.public_names(module):
@@ -351,7 +337,7 @@ def test_every_public_function_and_class_has_a_docstring() -> None:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """Return the files that each command writes, from small runs."""
+    """Return the names of the files that each command writes, from small runs."""
     folder = tmp_path_factory.mktemp("files")
     twins = [replace(p, extra=Extra({"site.row": row})) for row, p in enumerate(make_twins(60))]
     formats.write(twins, folder / "twins.jsonl")
@@ -368,8 +354,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 @pytest.mark.long
-def test_every_file_that_is_written_is_explained(written: dict[str, set[str]]) -> None:
-    """The page on files names each file of each command, and none that is never written."""
+def test_reference_of_files_lists_every_written_file(written: dict[str, set[str]]) -> None:
     page = PAGES["docs/reference/files.md"]
     for command, names in written.items():
         chapter = page.partition(f"## `winosmith {command}`\n")[2].partition("\n## ")[0]
@@ -378,8 +363,7 @@ def test_every_file_that_is_written_is_explained(written: dict[str, set[str]]) -
         assert told - nested == names - nested, command
 
 
-def test_the_records_in_the_page_on_files_are_records() -> None:
-    """The shown line of dropped.jsonl has the keys of a real one."""
+def test_record_in_reference_of_files_has_the_real_keys() -> None:
     page = PAGES["docs/reference/files.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "json").body
     assert {"id", "sentence", "options", "answer", "stage", "reason"} <= json.loads(shown).keys()

@@ -1,4 +1,4 @@
-"""The examples in docstrings run, and give what they say."""
+"""The examples in docstrings run and give the shown results."""
 
 import doctest
 import importlib
@@ -10,7 +10,7 @@ import pytest
 import winosmith
 
 EXTRAS = ("torch", "transformers", "safetensors")
-"""Libraries without which a module may be out of reach."""
+"""Optional libraries; modules that need them can't be imported without them."""
 
 
 def _fail(name: str) -> None:
@@ -18,7 +18,7 @@ def _fail(name: str) -> None:
 
 
 def _names() -> dict[str, list[str]]:
-    """Return the modules of each folder; a file that stands alone is of the package itself."""
+    """Return the modules of each folder; top-level files belong to the package itself."""
     found = pkgutil.walk_packages(winosmith.__path__, "winosmith.", onerror=_fail)
     folders = {"winosmith": ["winosmith"]}
     for module in found:
@@ -33,10 +33,9 @@ FOLDERS = _names()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_the_examples_of_a_folder_run(folder: str, request: pytest.FixtureRequest) -> None:
-    """Each example in the docstrings of a folder's modules gives what is printed below it."""
+def test_doctests_of_a_folder_pass(folder: str, request: pytest.FixtureRequest) -> None:
     if folder == "web":
-        request.getfixturevalue("site")  # Django's modules want to know which site they serve
+        request.getfixturevalue("site")  # Django's modules need a configured site
     failed, lacking = [], set()
     for name in FOLDERS[folder]:
         try:

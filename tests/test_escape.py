@@ -1,4 +1,4 @@
-"""Text from data, as it is written into each kind of output, spreadsheets among them."""
+"""Escaping of text from data for each kind of output, including spreadsheets."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from winosmith import escape
 from winosmith.outputs import guard_cell, unguard_cell
 
 TEXT = st.text(alphabet=st.characters())
-"""Text with any code point, lone surrogates too."""
+"""Text with any code points, including lone surrogates."""
 
 
 @given(TEXT)
@@ -31,16 +31,16 @@ TEXT = st.text(alphabet=st.characters())
         escape.escape_markdown_code,
     ],
 )
-def test_no_control_character_passes(function: Callable[[str], str], text: str) -> None:
-    """Controls of C0 and C1, bidi controls and lone surrogates are in no output."""
+def test_escaped_text_has_no_control_characters(function: Callable[[str], str], text: str) -> None:
+    """These are C0 and C1 controls, bidi controls and lone surrogates."""
     escaped = function(text)
     assert controls(escaped) == []
     escaped.encode("utf-8")
 
 
 @given(TEXT)
-def test_a_page_replaces_controls_one_by_one(text: str) -> None:
-    """A page keeps the length, and only a carriage return of all control characters."""
+def test_page_replaces_each_control_character(text: str) -> None:
+    """Only a carriage return stays."""
     cleaned = escape.escape_page(text)
     assert set(controls(cleaned)) <= {"\r"}
     assert len(cleaned) == len(text)
@@ -48,8 +48,7 @@ def test_a_page_replaces_controls_one_by_one(text: str) -> None:
 
 
 @given(st.text())
-def test_text_without_controls_stays(text: str) -> None:
-    """A terminal, a page and JSON show ordinary text of any script as it is."""
+def test_text_without_controls_is_unchanged(text: str) -> None:
     clean = "".join(one for one in text if not controls(one) and one not in "\ufffe\uffff")
     assert (
         escape.escape_terminal(clean)
@@ -60,16 +59,14 @@ def test_text_without_controls_stays(text: str) -> None:
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))
-def test_escaped_json_means_the_same(value: dict[str, list[str]]) -> None:
-    """A JSON document keeps its meaning, and is YAML with the same meaning."""
+def test_escaped_json_is_equal_json_and_yaml(value: dict[str, list[str]]) -> None:
     document = escape.escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(document) == value
     assert yaml.safe_load(document) == value
 
 
 @given(TEXT)
-def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
-    """A cell is one line, and begins with nothing that a spreadsheet runs."""
+def test_csv_cells_are_one_line_and_not_formulas(text: str) -> None:
     cell = escape.escape_csv(text)
     written = io.StringIO()
     csv.writer(written).writerow([cell])
@@ -94,26 +91,23 @@ def test_a_cell_is_one_line_and_no_formula(text: str) -> None:
         ("\x1b[31m\u202e", r"\\x1b\[31m\\u202e"),
     ],
 )
-def test_nothing_in_a_line_of_markdown_is_markup(text: str, escaped: str) -> None:
-    """Markup is escaped, line ends become spaces, and plain words stay readable."""
+def test_markdown_is_escaped(text: str, escaped: str) -> None:
+    """Newlines become spaces; plain words are unchanged."""
     assert escape.escape_markdown(text) == escaped
 
 
 @given(st.text(alphabet="'=+-@\t\r\n ab＝"))
-def test_a_guarded_cell_comes_back(cell: str) -> None:
-    """Whatever stands in a cell is the same after guarding and unguarding."""
+def test_guarding_and_unguarding_a_cell_is_a_round_trip(cell: str) -> None:
     assert unguard_cell(guard_cell(cell)) == cell
 
 
 @pytest.mark.parametrize(
     "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=\n1", " =1", "=", "＝1"]
 )
-def test_no_formula_is_left(cell: str) -> None:
-    """What a spreadsheet takes for a formula begins with an apostrophe afterwards."""
+def test_formulas_get_an_apostrophe(cell: str) -> None:
     assert guard_cell(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a=b", "The cup is -1 _.", "", "'tis the _", " a"])
-def test_other_cells_stay(cell: str) -> None:
-    """What is no formula is left as it is."""
+def test_other_cells_are_unchanged(cell: str) -> None:
     assert guard_cell(cell) == cell

@@ -1,4 +1,4 @@
-"""The examples run in seconds, without a download, and do what they are there to show."""
+"""The examples run in seconds, without a download, and show what they should."""
 
 import re
 import warnings
@@ -18,7 +18,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Return a function that runs an example in a new folder and returns what it prints."""
+    """Return a function that runs an example in a new folder and returns its output."""
 
     def run_it(name: str, *arguments: str) -> str:
         done = forking.script(FOLDER / name, *arguments, cwd=tmp_path, strict=True)
@@ -29,8 +29,7 @@ def run(tmp_path: Path) -> Run:
     return run_it
 
 
-def test_the_notebook(tmp_path: Path) -> None:
-    """Each cell runs and shows its result; the repository has none of the outputs."""
+def test_notebook_runs_and_is_stored_without_output(tmp_path: Path) -> None:
     nbformat = needed("nbformat")
     stored = nbformat.read(FOLDER / "audit_and_compare.ipynb", 4)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in stored.cells)
@@ -56,7 +55,7 @@ def _percent(text: str) -> list[float]:
 
 
 def test_every_example_is_short_and_tested() -> None:
-    """Each example has under 60 lines, says how to run it, and is run below."""
+    """Each has under 60 lines and states how to run it."""
     tested = Path(__file__).read_text("utf-8")
     for example in FOLDER.glob("*.py"):
         text = example.read_text("utf-8")
@@ -66,7 +65,7 @@ def test_every_example_is_short_and_tested() -> None:
 
 
 def test_aflite_on_arrays(run: Run) -> None:
-    """AFLite removes mostly rows that give themselves away, until a model can't guess the rest."""
+    """AFLite removes mostly planted rows, until the accuracy of a model is close to chance."""
     printed = run("aflite_on_arrays.py")
     planted, before, after = _percent(printed)[-3:]
     assert planted > 70
@@ -76,7 +75,7 @@ def test_aflite_on_arrays(run: Run) -> None:
 
 @pytest.mark.long
 def test_own_embedder(run: Run, tmp_path: Path) -> None:
-    """Vectors of one's own go through a file, and more of the planted goes than of the sound."""
+    """The user's own vectors are stored in a file; more planted than sound problems are removed."""
     printed = run("own_embedder.py")
     assert (tmp_path / "pairs.npz").exists()
     found, lost = _percent(printed)
@@ -85,7 +84,7 @@ def test_own_embedder(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_mirror_margins(run: Run, tmp_path: Path) -> None:
-    """The margins are drawn, more agree than disagree, and what went is told with its error."""
+    """The margins are drawn, more agree than disagree, and the sound fraction is printed."""
     printed = run("mirror_margins.py")
     assert (tmp_path / "mirror-margins.svg").read_text("utf-8").startswith("<svg")
     counts = re.search(r"(\d+) agree, (\d+) disagree", printed)
@@ -96,7 +95,7 @@ def test_mirror_margins(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_check_twins(run: Run) -> None:
-    """Each dropped problem of the example is told with another reason."""
+    """The dropped problems are printed with their reasons, of three kinds."""
     printed = run("check_twins.py")
     assert "votes      1 problems, 0 twins, 1 singles" in printed
     assert re.findall(r"^(\w+): ([\w ]+):", printed, re.MULTILINE) == [
@@ -110,7 +109,7 @@ def test_check_twins(run: Run) -> None:
 
 @pytest.mark.long
 def test_convert_and_count(run: Run) -> None:
-    """The example's ids reveal the answers, CSV loses nothing, and WinoGrande's form the origin."""
+    """The ids reveal the answers; CSV loses nothing, and WinoGrande's format loses the origin."""
     printed = run("convert_and_count.py")
     assert "144 problems in 72 twins" in printed
     assert "LEAK: the id's last character gives the answer away in 100 %" in printed
@@ -119,7 +118,7 @@ def test_convert_and_count(run: Run) -> None:
 
 
 def test_build_from_python(run: Run, tmp_path: Path) -> None:
-    """A benchmark is built, and more of the planted than of the sound problems are removed."""
+    """The fraction removed is larger for planted than for sound problems."""
     printed = run("build_from_python.py")
     assert (tmp_path / "small" / "report.html").exists()
     found = re.search(r"(\d+) of (\d+); ([\d.]+)\s% of sound", printed)
@@ -130,7 +129,7 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_evolve_from_python(run: Run) -> None:
-    """Families grow and are split by root; the test of the large set does not grow."""
+    """Families grow and are split by root; the test split of the large set does not grow."""
     need_wordnet()
     printed = run("evolve_from_python.py")
     assert printed.startswith("14 roots, 28 problems with 'Yesterday'")
@@ -146,13 +145,13 @@ def test_evolve_from_python(run: Run) -> None:
 
 
 def _shown(name: str) -> str:
-    """Return what the docs say that an example prints; tests/test_docs.py runs it and compares."""
+    """Return an example's output in the docs; tests/test_docs.py checks that it is current."""
     page = (FOLDER.parent / "docs" / "how-to" / "choose-settings.md").read_text("utf-8")
     return page.partition(f"$ python examples/{name}\n")[2].partition("```")[0]
 
 
 def test_choose_threshold() -> None:
-    """The higher the threshold, the fewer problems are guessed, and fewer by chance than really."""
+    """A higher threshold counts fewer problems as guessed, but always more than by chance."""
     rows = re.findall(r"^ +([\d.]+) +(\d+) +(\d+) \(", _shown("choose_threshold.py"), re.MULTILINE)
     guessed = [int(real) for _, real, _ in rows]
     assert len(rows) == 5
@@ -161,7 +160,10 @@ def test_choose_threshold() -> None:
 
 
 def test_sweep_settings() -> None:
-    """What the docs say of the settings holds: τ down, more is found and lost; n down, most is."""
+    """The results support what the docs state about each setting.
+
+    A lower τ finds and loses more problems, for example.
+    """
     shown = _shown("sweep_settings.py")
     rows = {
         (name, value): (float(found), float(lost))

@@ -1,4 +1,4 @@
-"""Each command with --json has a published JSON Schema, made from its results."""
+"""Each command with --json has a published JSON Schema, generated from its results."""
 
 import jsonschema
 import pytest
@@ -9,15 +9,13 @@ from tests.test_docs import schemas
 
 
 def test_each_command_with_json_has_a_schema() -> None:
-    """No command with the option --json lacks a schema."""
     offered = {
         name for name, way in ways().items() if any("--json" in p.opts for p in way[-1].params)
     }
     assert set(schemas.PRINTED) == offered
 
 
-def test_the_schemas_are_those_of_the_results() -> None:
-    """The published files are what the script makes from the results, and valid."""
+def test_published_schemas_are_up_to_date_and_valid() -> None:
     made = schemas.files()
     assert {path: path.read_text("utf-8") for path in made} == made
     assert {*FOLDER.iterdir()} == {path for path in made if path.suffix == ".json"}
@@ -28,7 +26,7 @@ def test_the_schemas_are_those_of_the_results() -> None:
 @pytest.mark.parametrize(
     "printed", ['{"schema": "data get 1"}', '{"schema": "data get 1", "files": {}, "more": 1}']
 )
-def test_other_json_is_invalid(printed: str) -> None:
-    """A schema refuses an object that lacks a key, and the tests one that has another key."""
+def test_missing_and_unknown_keys_are_invalid(printed: str) -> None:
+    """The schema refuses missing keys; the tests also refuse unknown keys."""
     with pytest.raises(AssertionError, match="data get --json"):
         refuse_invalid(printed)

@@ -1,4 +1,4 @@
-"""Edits, lineages and the three depths of a perturbed problem."""
+"""Edits, lineages, and the three depths of a perturbed problem."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -30,7 +30,7 @@ TABLE_2 = [
     ("I poured water from the bottle, filling the cup until _ was empty.", 4, 3),
     ("I decanted water from the feeding bottle into the cup until _ was empty.", 4, 3),
 ]
-"""EvoGrad, table 2: the sentence, the depth it prints, and the token edit distance."""
+"""EvoGrad, table 2: each sentence, its printed depth, and its token edit distance."""
 
 PROSECUTED = (
     "Although she was being prosecuted, Monica was welcomed into the sanctuary of the church by "
@@ -60,7 +60,7 @@ TABLE_3 = [
         9,
     ),
 ]
-"""EvoGrad, table 3, likewise; the first is the original sentence above it."""
+"""EvoGrad, table 3, in the same format; the first row is the original sentence above it."""
 
 APPENDIX = [
     (
@@ -74,11 +74,11 @@ APPENDIX = [
         7,
     ),
 ]
-"""EvoGrad, appendix A.1, likewise: "You said the distance is 3. It's actually 5 here"."""
+"""EvoGrad, appendix A.1, same format: "You said the distance is 3. It's actually 5 here"."""
 
 
 def brute_distance(first: list[str], second: list[str]) -> int:
-    """Return the fewest edits, by the recursion that defines them."""
+    """Return the least number of edits, by its recursive definition."""
     row = list(range(len(second) + 1))
     for i, one in enumerate(first, 1):
         last, row[0] = row[0], i
@@ -88,13 +88,13 @@ def brute_distance(first: list[str], second: list[str]) -> int:
 
 
 def problem(sentence: str, number: int = 0, **changes: object) -> Problem:
-    """Return a problem whose id is its number."""
+    """Return a problem with the number as its id."""
     options = changes.pop("options", ("x", "y"))
     return Problem(str(number), sentence, options, **changes)
 
 
 def chain(*sentences: str) -> Dataset:
-    """Return a root and its descendants, each the child of the one before it."""
+    """Return a root and its descendants; each is the child of the previous one."""
     found = [problem(sentences[0])]
     for number, sentence in enumerate(sentences[1:], 1):
         lineage = Lineage("0", str(number - 1))
@@ -103,18 +103,14 @@ def chain(*sentences: str) -> Dataset:
 
 
 @given(ROWS, ROWS)
-def test_a_script_is_as_short_as_can_be_and_does_what_it_says(
-    before: list[str], after: list[str]
-) -> None:
-    """The edits turn the one row into the other, and no fewer could."""
+def test_edit_scripts_are_correct_and_shortest(before: list[str], after: list[str]) -> None:
     script = find_edits(before, after)
     assert apply_edits(before, script) == tuple(after)
     assert len(script) == brute_distance(before, after)
 
 
 @given(ROWS, ROWS)
-def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -> None:
-    """The places of the edits never go back."""
+def test_edits_are_ordered_from_left_to_right(before: list[str], after: list[str]) -> None:
     places = [edit.at for edit in find_edits(before, after)]
     assert places == sorted(places)
 
@@ -127,8 +123,7 @@ def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -
         (Edit("insert", 2, new="b"), "is at token 2, beyond the end of 1 tokens"),
     ],
 )
-def test_an_edit_that_does_not_fit_is_named(edit: Edit, complaint: str) -> None:
-    """Applying an edit to other tokens than its own is an error that says where."""
+def test_edit_of_other_tokens_is_refused_with_its_position(edit: Edit, complaint: str) -> None:
     with pytest.raises(ProblemError, match=complaint):
         apply_edits(["a"], [edit])
 
@@ -136,10 +131,10 @@ def test_an_edit_that_does_not_fit_is_named(edit: Edit, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("table", "options"), [(TABLE_2, BOTTLE), (TABLE_3, MONICA), (APPENDIX, ("Sue", "Sally"))]
 )
-def test_the_papers_depths_stand_beside_ours(
+def test_depths_match_the_tables_of_evograd(
     table: list[tuple[str, int, int]], options: tuple[str, str]
 ) -> None:
-    """Declared depths are kept as printed, and edit depths are token distances to the root."""
+    """Declared depths are the printed ones; edit depths are token distances to the root."""
     rows = [
         problem(sentence, number, options=options, lineage=Lineage("0", "0", declared=printed))
         if number
@@ -163,20 +158,20 @@ PATHS = [
     (("the cup was _ .", "was _ .", "a mug was _ .", "a big mug was _ ."), (0, 2, 2, 3)),
     (("the cup was _ .", "the cup was so _ .", "a cup was so _ .", "a cup was _ ."), (0, 1, 2, 2)),
 ]  # fmt: skip
-"""A path of sentences, and the lineage depth of each."""
+"""Paths of sentences, with the lineage depth of each sentence."""
 
 
 @pytest.mark.parametrize(("path", "expected"), PATHS)
 def test_lineage_depth_counts_each_position_once(
     path: tuple[str, ...], expected: tuple[int, ...]
 ) -> None:
-    """A token touched again, emptied or filled again adds nothing; a new position adds one."""
+    """Changing, emptying or refilling a position again adds nothing; a new position adds 1."""
     assert tuple(of.lineage for of in depths(chain(*path))) == expected
 
 
 @given(st.lists(ROWS, min_size=1, max_size=6))
-def test_depths_keep_their_order(rows: list[list[str]]) -> None:
-    """Lineage depth never falls down a path; it is at least the edit depth, at most all edits."""
+def test_lineage_depth_never_falls_along_a_path(rows: list[list[str]]) -> None:
+    """It is at least the edit depth, and at most the number of all edits."""
     data = chain(*(" ".join([*row, "_"]) for row in rows))
     found = depths(data)
     made = sum(brute_distance(before, after) for before, after in pairwise(rows))
@@ -187,22 +182,21 @@ def test_depths_keep_their_order(rows: list[list[str]]) -> None:
 
 
 @given(st.permutations(range(6)))
-def test_the_order_of_the_rows_changes_no_depth(order: list[int]) -> None:
-    """Children may stand before their parents."""
+def test_row_order_does_not_change_depths(order: list[int]) -> None:
     data = chain("a _", "b _", "b c _", "c _", "c d e _", "x c d e _")
     shuffled = data.select(order)
     assert [depths(data)[row] for row in order] == list(depths(shuffled))
 
 
-def test_what_is_not_known_is_none() -> None:
-    """Without an ancestor there is no lineage depth, without the root no edit depth."""
+def test_unknown_depths_are_none() -> None:
+    """Without an ancestor there is no lineage depth; without the root, no edit depth."""
     data = chain("a _", "b _", "b c _")
     assert depths(data.select([0, 2]))[1] == Depths(None, None, 2)
     assert depths(data.select([1, 2])) == (Depths(None, None, None),) * 2
 
 
-def test_what_was_measured_counts_where_nothing_else_tells() -> None:
-    """Depths that somebody measured stand in for those that the data can't give, never before."""
+def test_measured_depths_are_used_only_if_none_can_be_computed() -> None:
+    """Invalid measured depths are ignored."""
     data = chain("a _", "b _", "b c _")
     told = Extra({"depth.lineage": 7, "depth.edit": 8})
     rows = [replace(one, extra=told) for one in data]
@@ -213,14 +207,13 @@ def test_what_was_measured_counts_where_nothing_else_tells() -> None:
     assert depths(Dataset([odd])) == (Depths(None, None, None),)
 
 
-def test_a_distance_without_its_root_is_declared() -> None:
-    """A row of EvoGrad's table before any original is no root: only its declared depth is known."""
+def test_row_without_its_root_has_only_a_declared_depth() -> None:
+    """In EvoGrad's table, a row before any original is not a root."""
     lost = problem("a _", extra=Extra({"evograd.distance": 3}))
     assert depths(Dataset([lost])) == (Depths(3, None, None),)
 
 
-def test_a_long_lineage_is_followed_to_its_end() -> None:
-    """A chain of 20,000 generations has its depths, and none of them is a fault."""
+def test_lineage_of_20000_generations_has_depths_and_no_faults() -> None:
     words = [f"w{number}" for number in range(12)]
 
     def sentence(number: int) -> str:
@@ -231,8 +224,8 @@ def test_a_long_lineage_is_followed_to_its_end() -> None:
     assert check_lineages(long) == {}
 
 
-def test_a_cycle_is_named_once_for_each_problem_on_it() -> None:
-    """Problems that are their own ancestors are named with the circle; what hangs on it is not."""
+def test_each_problem_in_a_cycle_is_reported() -> None:
+    """The message lists the cycle; descendants of the cycle are not reported."""
     ring = [problem(f"{n} _", n, lineage=Lineage("r", str((n + 1) % 3))) for n in range(3)]
     below = problem("z _", 9, lineage=Lineage("r", "0"))
     own = problem("q _", 5, lineage=Lineage("5", "5"))
@@ -257,16 +250,18 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(("lineage", "complaint"), CONTRADICTIONS)
-def test_a_lineage_that_contradicts_itself_is_named(lineage: Lineage, complaint: str) -> None:
-    """Edits that lead elsewhere and a root that the parent does not share are faults."""
+def test_contradictory_lineages_are_reported(lineage: Lineage, complaint: str) -> None:
     data = Dataset([problem("a _"), problem("b _", 1, lineage=lineage)])
     (found,) = check_lineages(data, complete=False).items()
     assert found[0] == 1
     assert complaint in found[1]
 
 
-def test_a_declared_depth_may_differ_but_not_be_impossible() -> None:
-    """A depth of 9 for one edit is explained, not refused; 0 for another sentence is a fault."""
+def test_only_impossible_declared_depths_are_reported() -> None:
+    """A depth of 9 for one edit is possible; a depth of 0 for another sentence is not.
+
+    Parts of a data set are not checked (`complete=False`).
+    """
 
     def declared(sentence: str, number: int, depth: int) -> Problem:
         return problem(sentence, number, lineage=Lineage("0", "0", declared=depth))
@@ -281,8 +276,7 @@ def test_a_declared_depth_may_differ_but_not_be_impossible() -> None:
     assert check_lineages(data, complete=False) == {}
 
 
-def test_a_part_of_a_family_is_incomplete_not_contradictory() -> None:
-    """A parent that is not here is reported of a whole data set, and passed over in a part."""
+def test_missing_parents_are_reported_only_for_complete_data() -> None:
     part = chain("a _", "b _", "b c _")[1:]
     assert isinstance(part, Dataset)
     assert check_lineages(part) == {
@@ -292,8 +286,7 @@ def test_a_part_of_a_family_is_incomplete_not_contradictory() -> None:
     assert check_lineages(part, complete=False) == {}
 
 
-def test_a_child_keeps_what_is_its_parents() -> None:
-    """Licence, domain, embargo and root are kept; twin and anchor are not; it is unvalidated."""
+def test_child_inherits_licence_domain_embargo_and_root() -> None:
     root = Problem(
         "r",
         "The cup hit the _ .",
@@ -317,8 +310,7 @@ def test_a_child_keeps_what_is_its_parents() -> None:
     assert check_lineages(Dataset([root, child, grandchild])) == {}
 
 
-def test_the_id_of_a_child_does_not_tell_its_answer() -> None:
-    """Children that differ in their answer alone have one id, and others have another."""
+def test_id_of_a_child_does_not_depend_on_its_answer() -> None:
     root = problem("The cup hit the _ .")
     ids = {
         make_child(root, "The mug hit the _ .", root.options, answer, source="person").id
@@ -330,15 +322,13 @@ def test_the_id_of_a_child_does_not_tell_its_answer() -> None:
     assert other.startswith("0.")
 
 
-def test_a_perturbation_that_changes_nothing_is_refused() -> None:
-    """A child with its parent's sentence and options is an error."""
+def test_perturbation_without_a_change_is_refused() -> None:
     root = problem("The cup hit the _ .")
     with pytest.raises(ProblemError, match="changes neither the sentence nor the options"):
         make_child(root, root.sentence, root.options, 1, source="person")
 
 
-def test_tokens_stand_apart_for_an_edit() -> None:
-    """A full stop that moves is an edit of its own: sentences are cut into Treebank tokens."""
+def test_deleted_full_stop_is_a_separate_edit() -> None:
     assert find_edits(tokenize("It _ fell."), tokenize("It _ fell")) == (Edit("delete", 3, "."),)
 
 
@@ -348,8 +338,7 @@ SENTENCES = st.lists(
 
 
 @given(SENTENCES, SENTENCES)
-def test_what_differs_between_sentences_leaves_each_whole(mine: str, other: str) -> None:
-    """The stretches of a sentence are the sentence, marked or changed; none differs from itself."""
+def test_marked_differences_preserve_both_sentences(mine: str, other: str) -> None:
     found = mark_differences(mine, other)
     assert "".join(one.text for one in found) == mine
     assert {one.kind for one in mark_differences(mine, mine)} <= {""}

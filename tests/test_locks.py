@@ -1,4 +1,4 @@
-"""A lock file has one holder, who says in it what it does, and whose end gives it back."""
+"""A lock file has one holder and contains its note; the lock is free when the holder ends."""
 
 import subprocess
 import sys
@@ -20,8 +20,8 @@ sys.stdin.read()
 """
 
 
-def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> None:
-    """Nobody else gets it, all read what its holder wrote, and the kernel gives it back."""
+def test_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> None:
+    """All processes can read the holder's note; the kernel releases the lock."""
     path = tmp_path / "locks" / "work.lock"
     assert read_lock(path) == (False, None)
     command = [sys.executable, "-c", HOLDER, str(path)]
@@ -34,15 +34,15 @@ def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> N
     assert read_lock(path) == (False, {"at": "work"})
     lock = FileLock.acquire(path)
     assert lock is not None
-    assert read_lock(path) == (True, {"at": "work"})  # whoever comes next reads the last note
+    assert read_lock(path) == (True, {"at": "work"})  # the note of the previous holder
     lock.write_note(7)
     assert read_lock(path) == (True, 7)
     lock.close()
     assert read_lock(path) == (False, 7)
 
 
-def test_who_looks_keeps_nobody_from_the_lock(tmp_path: Path) -> None:
-    """A lock is taken while others look whether it is, for they share it for a moment."""
+def test_reading_a_lock_does_not_prevent_acquiring_it(tmp_path: Path) -> None:
+    """Readers hold a shared lock for a moment."""
     path = tmp_path / "work.lock"
     path.touch()
     looking = threading.Event()

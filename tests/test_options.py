@@ -23,8 +23,7 @@ class Grown(FilterRecipe):
     """Least margin of a problem."""
 
 
-def test_a_field_is_added_in_one_place() -> None:
-    """A field is a key, an option with help, a line of the reference, a schema and an error."""
+def test_one_declaration_adds_key_option_help_schema_and_error() -> None:
     echo = add_declared_options(Grown, only=["margin"])(lambda margin: click.echo(repr(margin)))
     command, run = click.command("grow")(echo), CliRunner().invoke
     assert from_table(Grown, {"margin": 0.25}) == replace(Grown(), margin=0.25)
@@ -39,9 +38,7 @@ def test_a_field_is_added_in_one_place() -> None:
         from_table(Grown, {"margin": 2})
 
 
-def test_a_parameter_of_a_function_is_declared_in_its_signature() -> None:
-    """A checked function is a declaration, too: its parameter is an option and has the error."""
-
+def test_signature_of_a_checked_function_declares_an_option() -> None:
     @checked
     def deal(people: str, tables: Annotated[Count, Field(description="Number of tables.")] = 2):
         click.echo(f"{people} {tables}")
@@ -55,6 +52,5 @@ def test_a_parameter_of_a_function_is_declared_in_its_signature() -> None:
 
 
 def test_replace_checks_the_new_values() -> None:
-    """A changed declaration is checked as a new one is."""
     with pytest.raises(RecipeError, match="folds is 1; it must be a whole number, 2 or more"):
         replace(FilterRecipe(), folds=1)

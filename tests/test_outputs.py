@@ -1,4 +1,4 @@
-"""Output files and folders are never half-written, and never somebody else's."""
+"""Output files are written completely or not at all, and other people's files stay."""
 
 import errno
 import json
@@ -23,8 +23,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    """The file takes its name at the end of the block; nothing else is left."""
+def test_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     with atomic_write(path) as file:
         file.write("one\n")
@@ -34,8 +33,9 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])
-def test_a_failure_leaves_the_old_file(tmp_path: Path, failure: type[BaseException]) -> None:
-    """Whatever ends the block early, the old file stays as it was and nothing is left beside it."""
+def test_failure_keeps_the_old_file_and_leaves_no_other(
+    tmp_path: Path, failure: type[BaseException]
+) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -50,31 +50,27 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, failure: type[BaseExcepti
     assert names(tmp_path) == {"a.txt"}
 
 
-def test_bytes_are_written_as_they_are(tmp_path: Path) -> None:
-    """A binary file holds the bytes that were written, and text has plain line ends."""
+def test_bytes_are_written_unchanged(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "b", "wb") as file:
         file.write(b"\r\n\x00")
     assert (tmp_path / "b").read_bytes() == b"\r\n\x00"
 
 
-def test_a_new_file_has_the_usual_rights(tmp_path: Path) -> None:
-    """A file has the rights that the umask leaves, as any new file."""
+def test_new_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
     (tmp_path / "usual").touch()
     with atomic_write(tmp_path / "ours"):
         pass
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
-def test_missing_folders_are_made(tmp_path: Path) -> None:
-    """Writing into a folder that is not there makes it, and those above it."""
+def test_missing_folders_are_created(tmp_path: Path) -> None:
     with atomic_write(tmp_path / "missing" / "too" / "a.txt") as file:
         file.write("a")
     assert (tmp_path / "missing" / "too" / "a.txt").read_text() == "a"
 
 
 @pytest.mark.parametrize("below", ["a.txt", "folder/a.txt"])
-def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
-    """Writing below what is a file says so, and what to do."""
+def test_file_in_place_of_a_folder_is_reported(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
     told = "a file has the same name as .* choose another folder"
     with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
@@ -83,8 +79,6 @@ def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    """A full disk ends in an OutputError that says so, and leaves nothing behind."""
-
     def write() -> None:
         with atomic_write(tmp_path / "a.txt") as file:
             os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
@@ -95,8 +89,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
-def test_another_files_error_is_its_own(tmp_path: Path) -> None:
-    """A file that is missing while another is written is not put down to the one written."""
+def test_error_of_another_file_is_raised_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as told, atomic_write(tmp_path / "a.txt") as file:
         file.write((tmp_path / "missing").read_text())
     assert told.value.errno == errno.ENOENT
@@ -104,16 +97,14 @@ def test_another_files_error_is_its_own(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
-def test_a_new_or_empty_folder_is_taken(tmp_path: Path) -> None:
-    """A folder that is not there is made, with its parents; an empty one is used."""
+def test_new_or_empty_folder_is_accepted(tmp_path: Path) -> None:
     assert OutputFolder.open(tmp_path / "a" / "b", RECIPE).files == {}
     (tmp_path / "c").mkdir()
     assert OutputFolder.open(tmp_path / "c", RECIPE).files == {}
     assert names(tmp_path / "c") == {MANIFEST}
 
 
-def test_the_same_recipe_resumes(tmp_path: Path) -> None:
-    """A folder with the same recipe is taken again, with the files that were finished."""
+def test_same_recipe_resumes_with_the_finished_files(tmp_path: Path) -> None:
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("sub/kept.jsonl") as file:
         file.write("{}\n")
@@ -123,8 +114,7 @@ def test_the_same_recipe_resumes(tmp_path: Path) -> None:
     assert again.files["sub/kept.jsonl"] == sha256(tmp_path / "out" / "sub" / "kept.jsonl")
 
 
-def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
-    """A file whose bytes are no longer those of the manifest has to be written again."""
+def test_changed_file_is_not_finished(tmp_path: Path) -> None:
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("a.txt") as file:
         file.write("as written")
@@ -132,15 +122,13 @@ def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
     assert not folder.is_finished("a.txt")
 
 
-def test_another_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
-    """A folder of another recipe is refused, and the message says in what they differ."""
+def test_other_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
     OutputFolder.open(tmp_path / "out", RECIPE)
     with pytest.raises(OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8.*force=True"):
         OutputFolder.open(tmp_path / "out", {"command": "build", "aflite": {"threshold": 0.8}})
 
 
-def test_force_replaces_only_our_files(tmp_path: Path) -> None:
-    """With force the files of the manifest go, and what a person put there stays."""
+def test_force_replaces_only_files_of_the_manifest(tmp_path: Path) -> None:
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("ours.txt") as file:
         file.write("ours")
@@ -150,10 +138,9 @@ def test_force_replaces_only_our_files(tmp_path: Path) -> None:
     assert names(tmp_path / "out") == {MANIFEST, "notes.txt"}
 
 
-def test_the_results_of_another_version_are_refused(
+def test_results_of_another_version_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder is not resumed by another version, unless its files are replaced."""
     with OutputFolder.open(tmp_path / "out", RECIPE).write("a.txt") as file:
         file.write("a")
     monkeypatch.setattr("winosmith.outputs.__version__", "9.0")
@@ -163,15 +150,14 @@ def test_the_results_of_another_version_are_refused(
 
 
 def killed(code: str, folder: Path) -> None:
-    """Run code in a process that ends at once inside its block, as if it was killed."""
+    """Run code in a process that ends inside its block, as if it were killed."""
     source = (
         f"import os; from winosmith.outputs import *; path = {str(folder)!r}\n{code} os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 9
 
 
-def test_the_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
-    """A folder with nothing but our unfinished manifest is taken; so are unfinished files."""
+def test_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     out = tmp_path / "out"
     killed('with atomic_write(path + "/winosmith.json"):', out)
     assert len(names(out)) == 1
@@ -183,8 +169,7 @@ def test_the_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     assert names(out / "private") == set()
 
 
-def test_a_file_that_is_being_written_is_no_remains(tmp_path: Path) -> None:
-    """Another run in the same folder leaves the unfinished file of a run that goes on."""
+def test_unfinished_file_of_an_active_run_stays(tmp_path: Path) -> None:
     with OutputFolder.open(tmp_path, RECIPE).write("a.txt") as file:
         file.write("a")
         OutputFolder.open(tmp_path, RECIPE)
@@ -192,16 +177,14 @@ def test_a_file_that_is_being_written_is_no_remains(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path, force: bool) -> None:
-    """A folder that holds something else is refused, even with force."""
+def test_folder_with_other_files_is_refused_even_with_force(tmp_path: Path, force: bool) -> None:
     (tmp_path / "thesis.tex").write_text("...")
     with pytest.raises(OutputError, match="is not empty and was not written by winosmith"):
         OutputFolder.open(tmp_path, RECIPE, force=force)
     assert names(tmp_path) == {"thesis.tex"}
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    """A path that is a file is refused as an output folder."""
+def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(OutputError, match="is a file; give a folder"):
         OutputFolder.open(tmp_path / "a", RECIPE)
@@ -220,8 +203,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         '{"recipe": {}, "files": {"/etc/passwd": "0"}}',
     ],
 )
-def test_a_manifest_that_is_not_ours_deletes_nothing(tmp_path: Path, manifest: str) -> None:
-    """A manifest that can't be read, or names files outside the folder, is refused with force."""
+def test_invalid_manifest_is_refused_and_deletes_nothing(tmp_path: Path, manifest: str) -> None:
     (tmp_path / "victim.txt").write_text("precious")
     folder = tmp_path / "out"
     folder.mkdir()
@@ -232,7 +214,7 @@ def test_a_manifest_that_is_not_ours_deletes_nothing(tmp_path: Path, manifest: s
 
 
 def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
-    """The public manifest says nothing of private files, which are resumed all the same."""
+    """A private file is resumed without them in the public manifest."""
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("private/answers.lst") as file:
         file.write("1\n")
@@ -240,8 +222,7 @@ def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
     assert OutputFolder.open(tmp_path / "out", RECIPE).is_finished("private/answers.lst")
 
 
-def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
-    """A pipe or a device is written to as it is, not replaced by a file."""
+def test_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -252,8 +233,7 @@ def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
     os.close(reader)
 
 
-def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
-    """Another secret is another recipe, and the public manifest does not hold it."""
+def test_secret_is_part_of_the_recipe_but_not_published(tmp_path: Path) -> None:
     OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert "a digest" not in (tmp_path / "out" / MANIFEST).read_text()
@@ -263,7 +243,7 @@ def test_a_secret_determines_the_results_unseen(tmp_path: Path) -> None:
 
 
 def test_bad_input_leaves_no_folder(tmp_path: Path) -> None:
-    """A folder in which nothing was finished goes when the input proves bad; others stay."""
+    """A folder with finished files stays."""
     new = OutputFolder.open(tmp_path / "new", RECIPE, secret={"answers": "a digest"})
     with pytest.raises(DataError), new.discard_on_error():
         raise DataError("one class")
@@ -276,24 +256,23 @@ def test_bad_input_leaves_no_folder(tmp_path: Path) -> None:
     assert (tmp_path / "old" / "finished.txt").read_text() == "kept"
 
 
-def _stopped_at(folder: OutputFolder, phase: str) -> None:
+def _interrupt_at(folder: OutputFolder, phase: str) -> None:
     with folder.scratch("phases.npz") as path:
         path.write_text(phase)
         raise KeyboardInterrupt
 
 
-def test_scratch_stays_after_a_stop_and_goes_at_the_end(tmp_path: Path) -> None:
-    """Unfinished work is there for the next run, and gone when it is done or replaced."""
+def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path: Path) -> None:
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with pytest.raises(KeyboardInterrupt):
-        _stopped_at(folder, "phase 3")
+        _interrupt_at(folder, "phase 3")
     assert (tmp_path / "out" / "phases.npz").read_text() == "phase 3"
     again = OutputFolder.open(tmp_path / "out", RECIPE)
     with again.scratch("phases.npz") as path:
         assert path.read_text() == "phase 3"
     assert not path.exists()
     with pytest.raises(KeyboardInterrupt):
-        _stopped_at(again, "phase 1")
+        _interrupt_at(again, "phase 1")
     assert path.exists()
     OutputFolder.open(tmp_path / "out", {"other": 1}, force=True)
     assert not path.exists()
@@ -301,8 +280,7 @@ def test_scratch_stays_after_a_stop_and_goes_at_the_end(tmp_path: Path) -> None:
 
 @given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_any_recipe_resumes(tmp_path: Path, recipe: dict[str, object]) -> None:
-    """Whatever JSON can hold as a recipe is recognised again."""
+def test_any_json_recipe_is_recognised_again(tmp_path: Path, recipe: dict[str, object]) -> None:
     path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))
     OutputFolder.open(path, recipe)
     assert OutputFolder.open(path, recipe).recipe == recipe
@@ -310,7 +288,7 @@ def test_any_recipe_resumes(tmp_path: Path, recipe: dict[str, object]) -> None:
 
 @pytest.fixture(autouse=True)
 def _restores_the_umask() -> Iterator[None]:
-    """Check that asking for the umask does not change it."""
+    """Check that reading the umask does not change it."""
     before = os.umask(0o022)
     os.umask(before)
     yield

@@ -20,7 +20,7 @@ HOME = "https://example.org/us/winosmith"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the wheel and the source distribution, built without a network."""
+    """Return a folder with the wheel and the source distribution, built offline."""
     installed("hatchling")
     folder = tmp_path_factory.mktemp("dist")
     subprocess.run(
@@ -34,14 +34,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _files() -> set[str]:
-    """Return the package's files, without what running it leaves there."""
+    """Return the package's files, without those that are created when it runs."""
     source = ROOT / "src"
     every = (path for path in source.rglob("*") if path.is_file())
     return {p.relative_to(source).as_posix() for p in every if "__pycache__" not in p.parts}
 
 
-def test_the_wheel_has_the_package_and_nothing_else(built: Path) -> None:
-    """Every file of it, such as templates, data and the mark of types; the licence; no tests."""
+def test_wheel_contains_only_the_package_and_metadata(built: Path) -> None:
+    """Templates, data, `py.typed` and the licence are included; tests are not."""
     (path,) = built.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         names = set(wheel.namelist())
@@ -54,8 +54,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built: Path) -> None:
     assert "winosmith = winosmith.cli:main" in entry
 
 
-def test_the_source_distribution_has_what_a_build_needs(built: Path) -> None:
-    """The package, its page, its licence and the build's own files."""
+def test_source_distribution_has_exactly_what_a_build_needs(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -67,8 +66,8 @@ def test_the_source_distribution_has_what_a_build_needs(built: Path) -> None:
     )
 
 
-def test_links_of_the_projects_page_are_absolute(built: Path) -> None:
-    """They lead to files of the repository at the version's tag, and pictures are shown."""
+def test_links_of_the_project_page_are_absolute(built: Path) -> None:
+    """They lead to files at the version's tag; `?raw=true` shows pictures."""
     (path,) = built.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
@@ -87,10 +86,9 @@ def test_links_of_the_projects_page_are_absolute(built: Path) -> None:
     assert urls["Source"] == HOME
 
 
-def test_without_a_repository_the_page_has_no_relative_links(
+def test_page_without_a_repository_has_no_relative_links(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Text stays, and pictures are omitted."""
     installed("hatchling")
     monkeypatch.syspath_prepend(str(ROOT))
     from hatch_build import absolute
@@ -104,8 +102,8 @@ def test_without_a_repository_the_page_has_no_relative_links(
     ("words", "message"),
     [([], "address of the repository"), (["http://a/b"], "address"), ([HOME], "TWINE_PASSWORD")],
 )
-def test_only_an_owner_publishes(words: list[str], message: str) -> None:
-    """Without an address or a token the script ends before it builds anything."""
+def test_publishing_without_address_or_token_is_refused(words: list[str], message: str) -> None:
+    """The script ends before it builds anything."""
     environment = {name: of for name, of in os.environ.items() if not name.startswith("TWINE_")}
     done = subprocess.run(
         [ROOT / "scripts/publish", *words],

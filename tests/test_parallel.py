@@ -16,28 +16,27 @@ from winosmith.parallel import get_worker_count, ordered_map
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
-def test_the_executor_changes_nothing(items: list[int], workers: int, ahead: int) -> None:
-    """Results and their order are those of `map`, whatever the number of workers."""
+def test_results_equal_map_with_any_number_of_workers(
+    items: list[int], workers: int, ahead: int
+) -> None:
     with ThreadPoolExecutor(workers) as executor:
         assert list(ordered_map(str, items, executor, max_pending=ahead)) == list(map(str, items))
     assert list(ordered_map(str, items)) == list(map(str, items))
 
 
-def test_results_keep_their_order_when_later_ones_are_quicker() -> None:
-    """A slow first item does not let the others overtake it."""
+def test_results_keep_their_order_if_later_ones_are_faster() -> None:
     with ThreadPoolExecutor(4) as executor:
         waits = [0.05, 0.0, 0.02, 0.0]
         assert list(ordered_map(lambda s: (time.sleep(s), s)[1], waits, executor)) == waits
 
 
-def test_processes_do_the_same() -> None:
-    """A pool of processes gives what one process gives."""
+def test_process_pool_gives_the_same_results() -> None:
     with ProcessPoolExecutor(2) as executor:
         assert list(ordered_map(abs, range(-20, 0), executor)) == list(range(20, 0, -1))
 
 
-def test_a_long_iterable_is_not_held_at_once() -> None:
-    """No more items are taken than results were asked for, and so many ahead."""
+def test_items_are_taken_lazily() -> None:
+    """At most `max_pending` more items are taken than results were requested."""
     taken: list[int] = []
 
     def endless() -> Iterator[int]:
@@ -54,8 +53,7 @@ def test_a_long_iterable_is_not_held_at_once() -> None:
     assert len(taken) <= 5 + 3
 
 
-def test_a_failure_reaches_the_caller_and_cancels_the_rest() -> None:
-    """The error of an item is raised at its place, and what has not started is not started."""
+def test_failure_is_raised_in_order_and_cancels_the_rest() -> None:
     started: list[int] = []
     gate = threading.Event()
 
@@ -79,8 +77,7 @@ def _dies(item: int) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_a_worker_that_dies_is_told_with_what_to_do() -> None:
-    """When a worker process is gone, the error says so, and ends with the caller's advice."""
+def test_dead_worker_is_reported_with_the_callers_advice() -> None:
     with (
         ProcessPoolExecutor(2) as executor,
         pytest.raises(
@@ -89,19 +86,18 @@ def test_a_worker_that_dies_is_told_with_what_to_do() -> None:
     ):
         list(ordered_map(_dies, [1, 1, 1], executor, advice="go on so"))
     with pytest.raises(InputError, match="workers died"):
-        list(ordered_map(abs, [1], executor_broken()))
+        list(ordered_map(abs, [1], make_broken_executor()))
 
 
-def executor_broken() -> ProcessPoolExecutor:
-    """Return an executor whose workers died before."""
+def make_broken_executor() -> ProcessPoolExecutor:
+    """Return an executor whose workers have died."""
     executor = ProcessPoolExecutor(1)
     with pytest.raises(BrokenExecutor):
         executor.submit(_dies, 1).result()
     return executor
 
 
-def test_an_executor_that_was_shut_down_is_told() -> None:
-    """Neither one that is closed before nor one closed meanwhile leaves the caller waiting."""
+def test_closed_executor_is_reported() -> None:
     closed = ThreadPoolExecutor(1)
     closed.shutdown()
     with pytest.raises(InputError, match="shut down before the work was done; pass a new executor"):
@@ -116,8 +112,8 @@ def test_an_executor_that_was_shut_down_is_told() -> None:
             list(results)
 
 
-def test_a_runtime_error_of_the_work_is_its_own() -> None:
-    """Only what an executor says of itself is taken for its end."""
+def test_runtime_errors_of_the_work_are_raised_unchanged() -> None:
+    """Only the executor's own RuntimeError means that it was shut down."""
     with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="mine"):
         list(ordered_map(_fails, [1], executor))
 
@@ -126,8 +122,7 @@ def _fails(item: int) -> int:
     raise RuntimeError("mine")
 
 
-def test_the_size_of_an_executor_is_known_or_not() -> None:
-    """The standard library's executors say how many work at a time; others may not."""
+def test_worker_count_of_an_unknown_executor_is_none() -> None:
     assert get_worker_count(ThreadPoolExecutor(3)) == 3
     assert get_worker_count(ProcessPoolExecutor(2)) == 2
     assert get_worker_count(Executor()) is None
@@ -161,7 +156,7 @@ with found().limit(limits=2):
 """
 
 
-def test_linear_algebra_has_one_thread_in_a_block_whenever_it_was_loaded(tmp_path: Path) -> None:
-    """Within a block every BLAS has one thread, one too that came after another block; then two."""
+def test_blas_has_one_thread_in_the_block_whenever_it_was_loaded(tmp_path: Path) -> None:
+    """The second block also limits a library that was loaded after the first one."""
     done = forking.script(BLAS, str(tmp_path))
     assert (done.stdout, done.stderr) == ("1\n2\n1\n", "")

@@ -1,4 +1,4 @@
-"""What models and people answered is checked on construction."""
+"""Predictions and responses are checked on construction."""
 
 import math
 
@@ -18,22 +18,19 @@ SCORES = st.lists(
     ("choice", "scores"),
     [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf)), (None, (0.1, 0.9))],
 )
-def test_a_prediction_names_an_option_and_has_finite_scores(
+def test_invalid_choices_and_scores_are_refused(
     choice: int | None, scores: tuple[float, ...]
 ) -> None:
-    """A choice that is no option, a score that is not finite, or scores without one are refused."""
     with pytest.raises(ProblemError):
         Prediction("1", choice, scores)
 
 
-def test_a_prediction_may_come_without_scores() -> None:
-    """A model that gives no scores can choose any option."""
+def test_prediction_may_have_no_scores() -> None:
     assert Prediction("1", 4).scores == ()
 
 
 @given(SCORES)
-def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
-    """Turned options have the same best ones; credit is 1 over their number, and sums to 1."""
+def test_tied_options_share_the_credit_in_any_order(scores: list[float]) -> None:
     best = find_best_options(scores)
     turned = find_best_options(scores[1:] + scores[:1])
     assert {(option + 1) % len(scores) for option in turned} == set(best)
@@ -45,29 +42,25 @@ def test_a_tie_is_worth_the_same_in_every_place(scores: list[float]) -> None:
     assert not prediction.contradicts_scores
 
 
-def test_rounding_makes_a_tie_and_a_difference_does_not() -> None:
-    """Scores of any size tie up to one millionth of it, and not above."""
+def test_scores_are_tied_within_a_millionth_of_their_size() -> None:
     for size in (1e-30, 1.0, 250.0, 1e30):
         assert find_best_options((-size, -size * (1 + 0.9 * TIE))) == (0, 1)
         assert find_best_options((-size, -size * (1 + 1.1 * TIE))) == (0,)
 
 
 @pytest.mark.parametrize("far", [-1e9, -1e300])
-def test_an_option_that_is_far_off_makes_no_tie(far: float) -> None:
-    """Two scores tie by their own size, however large a third one is."""
+def test_tie_of_two_scores_does_not_depend_on_a_third(far: float) -> None:
     assert find_best_options((far, 0.1, 0.9)) == (2,)
     assert find_best_options((0.9, far, 0.9)) == (0, 2)
 
 
-def test_a_stated_tie_counts_without_scores() -> None:
-    """Options that a prediction names as tied share the credit; others have none."""
+def test_stated_tie_shares_the_credit_without_scores() -> None:
     tie = Prediction("1", 1, tied=(1, 3))
     assert tie.chosen == (1, 3)
     assert [tie.credit(answer) for answer in (0, 1, 2, 3, None)] == [0, 0.5, 0, 0.5, 0]
 
 
-def test_a_choice_against_the_scores_counts_and_is_told() -> None:
-    """What is chosen counts even where another option's score is higher; that is no tie."""
+def test_choice_against_the_scores_counts_and_is_flagged() -> None:
     odd = Prediction("1", 0, (-5.0, -1.0, -1.0))
     assert odd.contradicts_scores
     assert (odd.chosen, odd.credit(0), odd.credit(1)) == ((0,), 1.0, 0.0)
@@ -76,8 +69,8 @@ def test_a_choice_against_the_scores_counts_and_is_told() -> None:
 
 
 @pytest.mark.parametrize("tied", [(0,), (1, 0), (0, 0), (1, 2), (-1, 0), (0, 5)])
-def test_tied_options_are_two_or_more_with_the_choice(tied: tuple[int, ...]) -> None:
-    """One option alone, an order, a place that is none or one without the choice is refused."""
+def test_invalid_tied_options_are_refused(tied: tuple[int, ...]) -> None:
+    """They must be two or more, sorted, and include the choice."""
     with pytest.raises(ProblemError, match="the tied options of '1' must be two or more"):
         Prediction("1", 0, (1.0, 1.0, 1.0), tied)
 
@@ -96,14 +89,15 @@ def test_tied_options_are_two_or_more_with_the_choice(tied: tuple[int, ...]) -> 
         ({"seconds": math.inf}, "the response time is inf s; it must be 0 or more"),
     ],
 )
-def test_a_response_that_makes_no_sense_is_refused(fields: dict[str, object], reason: str) -> None:
-    """A response with an unknown purpose, no ids, or numbers out of range is refused."""
+def test_invalid_response_is_refused_with_the_reason(
+    fields: dict[str, object], reason: str
+) -> None:
     sound = {"problem_id": "1", "participant": "w1", "purpose": "validate", "choice": 0}
     with pytest.raises(ProblemError) as told:
         Response(**{**sound, **fields})
     assert str(told.value) == reason
 
 
-def test_a_person_may_choose_no_option() -> None:
-    """A response without a choice stands: the person found none, or found it ambiguous."""
+def test_response_may_have_no_choice() -> None:
+    """The person found no correct option, or found the problem ambiguous."""
     assert Response("1", "w1", "test", ambiguous=True).choice is None

@@ -1,4 +1,4 @@
-"""Published sets are known by digests of what they hold, in any file that holds it."""
+"""Published data sets are recognised by digests of their contents, in any file format."""
 
 import runpy
 from dataclasses import replace
@@ -17,18 +17,16 @@ from winosmith.published import compute_item_digests, get_published_digests
 TROPHY = "The trophy doesn't fit into the brown suitcase because {} too large."
 
 MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "docs/make_published.py"))
-"""The script that writes the digests."""
+"""The names defined by the script that writes the digests."""
 
 
 @pytest.mark.parametrize("written", ["_ is", "the _ is", "THE _ IS", "_  is"])
-def test_a_sentence_is_known_however_it_is_written(written: str) -> None:
-    """Case, spaces, punctuation and the article of the option tell nothing."""
+def test_sentence_is_recognised_despite_case_spaces_and_article(written: str) -> None:
     assert published.find_source_name(TROPHY.format(written)) == "WSC"
     assert published.find_source_name(TROPHY.format(written).replace("brown", "black")) is None
 
 
-def test_a_schema_is_known_by_its_pronoun() -> None:
-    """A problem whose blank has a pronoun is found in a set that has the pronoun in the text."""
+def test_pronoun_of_the_blank_matches_a_pronoun_in_the_text() -> None:
     one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
     shown = replace(one, sentence="The cup fell on the jug and it broke. _", pronoun=None)
     assert not compute_item_digests(one)[0].isdisjoint(compute_item_digests(shown)[0])
@@ -37,8 +35,8 @@ def test_a_schema_is_known_by_its_pronoun() -> None:
     assert len(compute_item_digests(one)[0]) == 2
 
 
-def test_a_side_of_the_blank_is_known_with_an_article_or_without() -> None:
-    """An article stands before the blank or in the options: two encodings of one problem."""
+def test_text_before_the_blank_matches_despite_articles() -> None:
+    """Some encodings have the article before the blank, others have it in the options."""
     one = Problem("a", "As the cup fell on the jug, the _ broke.", ("cup", "jug"))
     other = Problem("b", "As the cup fell on the jug, _ was whole.", ("The jug", "The cup"))
     assert compute_item_digests(one)[1] & compute_item_digests(other)[1]
@@ -48,8 +46,8 @@ def test_a_side_of_the_blank_is_known_with_an_article_or_without() -> None:
     )
 
 
-def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
-    """Nine problems of ten make a data set WSC, eight do not; the practice twins are of no set."""
+def test_data_set_is_recognised_by_nine_tenths_of_its_problems() -> None:
+    """Eight of ten are not enough. The practice twins belong to no published data set."""
     wsc = [Problem(f"{n}", TROPHY.format("_ is"), ("trophy", f"case {n}")) for n in range(9)]
     other = Problem("x", "The _ fell.", ("cup", "jug"))
     assert published.recognise_dataset(Dataset([*wsc, other])) == "WSC"
@@ -69,30 +67,27 @@ def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
         ("dpr/train.tsv", "DPR"),
     ],
 )
-def test_the_published_files_are_known(data_dir: Path, path: str, name: str) -> None:
-    """A part of a set is told for it, in each encoding."""
+def test_published_files_are_recognised(data_dir: Path, path: str, name: str) -> None:
     assert published.recognise_dataset(formats.read(data_dir / path)) == name
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", MADE["SETS"])
-def test_the_digests_that_ship_are_those_of_the_files(name: str, data_dir: Path) -> None:
-    """Reading the published files again gives the digests that winosmith knows the set by."""
+def test_shipped_digests_match_the_published_files(name: str, data_dir: Path) -> None:
     assert MADE["contents"](name, data_dir) == get_published_digests(name)
 
 
-def test_a_set_that_nobody_knows_is_refused() -> None:
-    """The error lists the sets whose contents are known, and how to name another corpus."""
+def test_unknown_data_set_is_refused() -> None:
     with pytest.raises(InputError, match=r"'xyzzy'.* wsc, pdp, .*winogrande\..*other:xyzzy"):
         get_published_digests("xyzzy")
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("with_roots", [True, False])
-def test_evolved_problems_are_known_as_those_of_their_roots_set(
+def test_perturbed_problems_overlap_with_the_set_of_their_roots(
     data_dir: Path, with_roots: bool
 ) -> None:
-    """What was perturbed from WinoGrande's dev set was seen by who trained on WinoGrande."""
+    """A model trained on WinoGrande has seen problems perturbed from its dev set."""
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     roots = draw_roots([dev], [5]).dataset
     assert {root.origin.source for root in roots if root.origin} == {"dev"}
@@ -104,7 +99,7 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
     seen = find_overlap(test, public=[get_published_digests("winogrande")])
     assert len(seen.rows) == len(test)
     other = find_overlap(test, public=[get_published_digests("winogender")])
-    assert other.withheld is not with_roots  # without its root nothing of it can be compared
+    assert other.withheld is not with_roots  # problems without their root can't be compared
 
 
 @pytest.mark.data
@@ -120,7 +115,9 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
         ("winogender/all_sentences.tsv", "winogrande", 0),
     ],
 )
-def test_sets_that_share_problems_are_told(file: str, name: str, seen: int, data_dir: Path) -> None:
-    """A set has seen its own problems in each encoding; DPR's hold four of the Winograd schemas."""
+def test_overlap_of_published_sets_is_found(
+    file: str, name: str, seen: int, data_dir: Path
+) -> None:
+    """A data set overlaps with itself in each encoding; DPR has four of the Winograd schemas."""
     found = find_overlap(formats.read(data_dir / file), public=[get_published_digests(name)])
     assert len(found.rows) == seen

@@ -22,8 +22,7 @@ problems = st.builds(
 
 
 @given(st.lists(problems, max_size=5, unique_by=lambda p: p.id))
-def test_claims_are_put_together_again(found: list[Problem]) -> None:
-    """Problems that were recast to claims come back equal, with none left over."""
+def test_recasting_problems_to_claims_is_a_round_trip(found: list[Problem]) -> None:
     recast = to_problems(to_claims(found))
     assert recast.problems.problems == tuple(found)
     assert recast.leftovers == ()
@@ -42,7 +41,6 @@ def test_claims_are_put_together_again(found: list[Problem]) -> None:
     )
 )
 def test_each_claim_is_in_a_problem_or_left_over(claims: list[Claim]) -> None:
-    """No claim is lost: it is an option of its problem, or left over with a reason."""
     recast = to_problems(claims)
     options = sum(len(problem.options) for problem in recast.problems)
     assert options + len(recast.leftovers) == len(claims)
@@ -83,15 +81,15 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
         ),
     ],
 )
-def test_what_can_not_be_grouped_is_named(claims: list[Claim], reason: str) -> None:
-    """A group that is no problem is left over whole, and its reason says why."""
+def test_invalid_group_of_claims_is_left_over_with_the_reason(
+    claims: list[Claim], reason: str
+) -> None:
     recast = to_problems(claims)
     assert len(recast.problems) == 0
     assert [left.reason for left in recast.leftovers] == [reason] * len(claims)
 
 
-def test_a_repeated_claim_is_left_over_alone() -> None:
-    """A claim that was made before is left over; its problem is whole without it."""
+def test_only_the_repeated_claim_is_left_over() -> None:
     claims = to_claims([PROBLEM])
     recast = to_problems([*claims, claims[0]])
     assert recast.problems.problems == (PROBLEM,)
@@ -101,8 +99,7 @@ def test_a_repeated_claim_is_left_over_alone() -> None:
 
 
 @given(problems.map(lambda p: replace(p, answer=len(p.options) - 1)))
-def test_comparisons_are_one_fewer_than_options(problem: Problem) -> None:
-    """Each comparison has the right option and one wrong one, in their order."""
+def test_each_comparison_has_the_correct_and_another_option(problem: Problem) -> None:
     pairs = to_pairs([problem])
     assert len(pairs) == len(problem.options) - 1
     for pair in pairs:
@@ -111,14 +108,13 @@ def test_comparisons_are_one_fewer_than_options(problem: Problem) -> None:
     assert len({pair.id for pair in pairs}) == len(pairs)
 
 
-def test_two_options_and_withheld_answers_stay() -> None:
-    """A problem with two options, or without an answer, is its own comparison."""
+def test_binary_and_unanswered_problems_are_unchanged() -> None:
     withheld = Problem("q", "A _ b.", ("x", "y", "z"))
     assert to_pairs([PROBLEM, withheld]) == (PROBLEM, withheld)
 
 
-def test_options_refer_to_others_in_many_languages() -> None:
-    """An item with "all of the above" or "A and B" keeps its order in every language."""
+def test_references_to_other_options_are_found_in_many_languages() -> None:
+    """Examples are "all of the above" and "A and B"; the options of such items keep their order."""
     referring = (
         "Todas las anteriores|Ninguna de las anteriores|Nenhuma das anteriores|Alle oben genannten|"
         "Keine der Antworten ist richtig|Toutes ces réponses|Aucune de ces réponses|以上都对|"

@@ -1,4 +1,4 @@
-"""Problems and claims go to records and come back the same."""
+"""Converting problems and claims to records is a round trip."""
 
 import json
 from dataclasses import fields
@@ -75,28 +75,25 @@ claims = st.builds(
 
 
 @given(problems())
-def test_a_problem_survives_its_record(problem: Problem) -> None:
-    """A problem written as a line of JSON and read back is the same problem."""
+def test_problem_record_is_a_round_trip(problem: Problem) -> None:
     assert parse_problem(json.loads(dump_json(make_problem_record(problem)))) == problem
 
 
 @given(claims)
-def test_a_claim_survives_its_record(claim: Claim) -> None:
-    """A claim written as a line of JSON and read back is the same claim."""
+def test_claim_record_is_a_round_trip(claim: Claim) -> None:
     assert parse_claim(json.loads(dump_json(make_claim_record(claim)))) == claim
 
 
 @given(problems())
-def test_a_record_leaves_out_what_is_empty(problem: Problem) -> None:
-    """A record holds no null and no empty field, so a field added later changes no old digest."""
+def test_record_has_no_empty_fields(problem: Problem) -> None:
+    """A field that is added later therefore changes no old digest."""
     record = make_problem_record(problem)
     assert None not in record.values()
     assert record.get("embargo", True) is True
     assert record.get("extra", {"some": 1})
 
 
-def test_a_record_is_one_line_that_people_can_read() -> None:
-    """A record is one line of JSON, non-ASCII letters as they are."""
+def test_record_is_one_line_with_unescaped_letters() -> None:
     problem = Problem("1", "José's _\nfell.", ("cup", "jug"), 0)
     line = '{"id":"1","sentence":"José\'s _\\nfell.","options":["cup","jug"],"answer":0}'
     assert dump_json(make_problem_record(problem)) == line
@@ -127,16 +124,14 @@ GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
         ({"answer": "0"}, "the answer must be an index or None, not '0'"),
     ],
 )
-def test_a_wrong_record_is_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
-    """A record with a key or a value that does not fit is refused, and the message says why."""
+def test_invalid_record_is_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ProblemError) as told:
         parse_problem({**GOOD, **change})
     assert str(told.value).startswith(reason)
 
 
 @pytest.mark.parametrize("key", ["id", "sentence", "options"])
-def test_a_record_needs_id_sentence_and_options(key: str) -> None:
-    """A record without an id, a sentence or options is refused by the name of the key."""
+def test_record_without_a_required_key_is_refused(key: str) -> None:
     with pytest.raises(ProblemError, match=f"the record has no '{key}'"):
         parse_problem({name: value for name, value in GOOD.items() if name != key})
 
@@ -152,8 +147,7 @@ def test_a_record_needs_id_sentence_and_options(key: str) -> None:
         {"problem_id": "1", "sentence": "A _.", "candidate": "x", "extra": 1},
     ],
 )
-def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None:
-    """A record that is no claim is refused as a ProblemError."""
+def test_invalid_claim_record_is_refused(record: dict[str, object]) -> None:
     with pytest.raises(ProblemError):
         parse_claim(record)
 
@@ -168,17 +162,16 @@ def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None
         (Problem("a", "A _ b?", ("x", "y"), blank=None), {"blank": None}),
     ],
 )
-def test_a_blank_is_written_where_the_texts_alone_do_not_tell_it(
+def test_blank_is_written_only_if_the_text_is_not_clear(
     problem: Problem, written: dict[str, object]
 ) -> None:
-    """The key `blank` is there for a question and for a blank beside other `_`, and comes back."""
+    """It is written for questions, and for sentences with an additional `_`."""
     record = make_problem_record(problem)
     assert {key: value for key, value in record.items() if key == "blank"} == written
     assert parse_problem(record) == problem
 
 
-def test_a_wrong_place_in_a_record_is_refused() -> None:
-    """A record whose place is not that of its only `_` is no problem."""
+def test_wrong_offset_of_the_blank_is_refused() -> None:
     record = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "blank": 3}
     with pytest.raises(ProblemError, match="is at offset 2, not at 3"):
         parse_problem(record)
@@ -189,8 +182,7 @@ SCHEMA = json.loads(
 )
 
 
-def test_the_schema_lists_every_key() -> None:
-    """The JSON Schema of the docs has the keys of problems and claims, and no more."""
+def test_schema_has_exactly_the_keys_of_the_classes() -> None:
     found = SCHEMA["$defs"]
     for kind, name in ((Problem, "problem"), (Claim, "claim")):
         assert set(found[name]["properties"]) == {f.name for f in fields(kind)}
@@ -223,8 +215,7 @@ def test_the_schema_lists_every_key() -> None:
         ({"problem_id": "a", "sentence": "A b.", "candidate": "x"}, False),
     ],
 )  # fmt: skip
-def test_the_schema_takes_what_is_read(record: dict[str, object], good: bool) -> None:
-    """A record is good by the schema where it is read as a problem or a claim, and only there."""
+def test_schema_and_parser_accept_the_same_records(record: dict[str, object], good: bool) -> None:
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(record) == good
     read = parse_claim if "candidate" in record else parse_problem
     if good:

@@ -37,7 +37,7 @@ DATA = make_twins(60)
 
 @dataclass(frozen=True)
 class Part(Result):
-    """A result in another one."""
+    """A nested result."""
 
     kappa: float = field(metadata=shown("kappa", ".2f", ("squared", lambda value: value**2)))
 
@@ -62,14 +62,13 @@ class Whole(Result):
 WHOLE = Whole(Part(0.5), "a", np.zeros(3))
 
 
-def test_a_record_has_what_the_fields_state() -> None:
+def test_record_follows_the_declared_fields() -> None:
     """Computed properties come first; hidden and empty fields are omitted; parts are nested."""
     assert WHOLE.record() == {"size": 1, "part": {"kappa": 0.5}, "name": "a", "ends": [0.1, 0.7]}
     assert Whole(None, "ab", None, 3).record()["ties"] == 3
 
 
-def test_a_table_has_the_columns_asked_for() -> None:
-    """Each row has a name; a nested attribute is named with a dot, and empty if it is missing."""
+def test_table_has_the_requested_columns() -> None:
     made = make_table(
         "T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which"
     )
@@ -108,10 +107,9 @@ def results() -> list[Result]:
     return [*_results()]
 
 
-def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
+def test_repr_is_one_short_line_and_html_is_a_table(
     results: list[Result],
 ) -> None:
-    """A notebook prints at most 200 characters, or tables in which every text is escaped."""
     for found in results:
         line = repr(found)
         assert len(line) <= MAX_REPR
@@ -125,7 +123,7 @@ def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
     assert "&lt;first&gt;" in Answers((), "<first>")._repr_html_()
 
 
-def test_what_is_no_result_has_a_short_repr_too() -> None:
+def test_repr_of_other_classes_is_short() -> None:
     """Data sets, filtered ones, files and checks print neither problems nor arrays."""
     many = make_twins(500)
     contents = formats.scan([{"question": f"Q {n}?", "choices": ["a", "b"]} for n in range(500)])
@@ -133,10 +131,7 @@ def test_what_is_no_result_has_a_short_repr_too() -> None:
         assert len(repr(made)) < 2_000, type(made)
 
 
-def test_a_result_becomes_a_frame_a_paragraph_and_charts(
-    results: list[Result], tmp_path: Path
-) -> None:
-    """Rows have the record's names; the paragraph ends with the citation; files are repeatable."""
+def test_result_has_a_frame_a_summary_and_charts(results: list[Result], tmp_path: Path) -> None:
     pandas = needed("pandas")
     drawn = set()
     for found in results:
@@ -160,8 +155,8 @@ def test_a_result_becomes_a_frame_a_paragraph_and_charts(
     assert drawn == {"Score", "Comparison", "LearningCurve", "Audit", "AfliteResult", "Assessment"}
 
 
-def test_a_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
-    """An audit has a row for each cue, with its split; a comparison one for each pair."""
+def test_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
+    """An audit has a row for each cue, with its split; a comparison has one for each pair."""
     by_kind = {type(found).__name__: found for found in results}
     cues = by_kind["Audit"].to_frame()
     assert {*cues["split"]} == {"made"}
@@ -171,24 +166,23 @@ def test_a_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
     assert by_kind["Score"].to_frame()["accuracy.n"].tolist() == [len(DATA)]
 
 
-def test_a_chart_of_another_kind_is_refused(results: list[Result]) -> None:
-    """The error names the three kinds."""
+def test_unknown_chart_format_is_refused(results: list[Result]) -> None:
     with pytest.raises(InputError, match=r"use \.svg, \.png or \.pdf"):
         results[0].save_charts("x.gif")
 
 
-def _kinds(of: type) -> Iterator[type]:
+def _list_subclasses(of: type) -> Iterator[type]:
     for kind in of.__subclasses__():
         yield kind
-        yield from _kinds(kind)
+        yield from _list_subclasses(kind)
 
 
 def test_every_public_result_can_be_displayed() -> None:
-    """Each has the repr of results, metadata that can be read, and one field of rows at most."""
+    """Each has the repr of `Result`, readable metadata, and at most one field of rows."""
     for module in pkgutil.iter_modules(winosmith.__path__):
         if module.name != "__main__":
             importlib.import_module(f"winosmith.{module.name}")
-    kinds = [kind for kind in _kinds(Result) if kind.__module__.startswith("winosmith.")]
+    kinds = [kind for kind in _list_subclasses(Result) if kind.__module__.startswith("winosmith.")]
     assert len(kinds) > 90
     for kind in kinds:
         assert kind.__repr__ is Result.__repr__, kind
@@ -210,10 +204,9 @@ SAID = [{"id": row["id"], "first": "A", "second": "B"} for row in ROWS]
 
 
 @pytest.mark.parametrize("form", ["list", "columns", "splits", "files", "pandas", "arrow", "hub"])
-def test_each_form_of_data_gives_the_same_results(
+def test_all_forms_of_data_give_the_same_results(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A glob, a table of any library, rows and columns are read alike by each function."""
     monkeypatch.chdir(tmp_path)
     for at in range(2):
         Path(f"unit{at}").mkdir()

@@ -1,4 +1,4 @@
-"""What a solver sees of a problem, and when two problems are one to it."""
+"""What a solver sees of a problem, and which problems are equal to it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,16 +25,14 @@ WORDS = st.text("abc ", min_size=1, max_size=8).filter(str.strip)
 
 
 @given(WORDS, WORDS, WORDS)
-def test_to_who_sees_the_blank_a_pronoun_makes_no_difference(a: str, b: str, after: str) -> None:
-    """Two pronouns are one input to a solver that sees the blank, and two to one that sees them."""
+def test_pronouns_matter_only_to_solvers_that_see_them(a: str, b: str, after: str) -> None:
     problem = Problem("1", f"x _ {after}", ("p", "q"))
     one, other = (replace(problem, pronoun=pronoun) for pronoun in (a, b))
     assert len({*build_inputs([one, other], "blank")}) == 1
     assert (len({*build_inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
 
 
-def test_order_of_the_options_and_white_space_make_no_difference() -> None:
-    """The same problem with its options turned and other spaces is the same input."""
+def test_option_order_and_white_space_make_no_difference() -> None:
     turned = replace(
         NURSE, sentence="The nurse told the cook that _  left.", options=("cook", "nurse")
     )
@@ -42,15 +40,14 @@ def test_order_of_the_options_and_white_space_make_no_difference() -> None:
         assert len({*build_inputs([NURSE, turned], sees)}) == 1
 
 
-def test_of_the_local_context_all_else_is_unseen() -> None:
-    """What stands before the local context makes no difference to a solver that sees only that."""
+def test_text_before_the_local_context_makes_no_difference() -> None:
+    """Solvers that see only the local context get the same input."""
     other = replace(NURSE, sentence="A cook met a nurse that _ left.")
     assert len({*build_inputs([NURSE, other], "blank")}) == 2
     assert len({*build_inputs([NURSE, other], "blank", local=1)}) == 1
 
 
-def test_what_is_not_known_is_named() -> None:
-    """A pronoun that is missing, and a word for what is seen that is none, are errors."""
+def test_missing_pronouns_and_unknown_values_are_reported() -> None:
     assert insert_pronoun(NURSE) == "The nurse told  the cook that she left."
     with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
@@ -58,8 +55,8 @@ def test_what_is_not_known_is_named() -> None:
         check_sees_value("both")
 
 
-def test_data_that_is_about_pronouns_is_told() -> None:
-    """From half of the problems with a version in another pronoun, that is what data is about."""
+def test_data_about_pronouns_is_recognised() -> None:
+    """At least half of its problems have a version with another pronoun."""
     he = replace(NURSE, id="h", pronoun="he")
     others = [replace(problem, pronoun="it") for problem in make_twins(1)]
     assert is_about_pronouns([NURSE, he])
@@ -71,8 +68,8 @@ def test_data_that_is_about_pronouns_is_told() -> None:
 
 
 @pytest.mark.data
-def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path) -> None:
-    """Winogender's versions differ in their pronouns; those of the other pronoun files do not."""
+def test_only_winogender_is_about_pronouns(data_dir: Path) -> None:
+    """Its versions differ in their pronouns; those of other published sets do not."""
     files = {
         "winogender/all_sentences.tsv": True,
         "wsc/WSCollection.xml": False,
@@ -84,15 +81,13 @@ def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path
         assert is_about_pronouns(formats.read(data_dir / name)) is expected
 
 
-def test_the_local_context_keeps_the_place_of_the_blank() -> None:
-    """Where a sentence holds several `_`, its local context is that of the blank."""
+def test_local_context_is_that_of_the_blank_despite_other_marks() -> None:
     whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
     local = cut_to_local_context(whole, 2)
     assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
 
 
-def test_questions_are_refused_by_name_where_a_blank_is_needed() -> None:
-    """What needs a blank names the questions that it was given."""
+def test_questions_are_refused_if_a_blank_is_needed() -> None:
     some = [Problem(name, "Why?", ("x", "y"), blank=None) for name in "abcd"]
     with pytest.raises(DataError, match=r"4 problems are questions without one \('a', 'b', 'c', …"):
         check_blanks(some, "a test sheet")

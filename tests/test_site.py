@@ -1,4 +1,4 @@
-"""The site of the documentation: complete, self-contained, without dead links, with search."""
+"""The documentation site: complete, self-contained, searchable, and without dead links."""
 
 import doctest
 import json
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the site."""
+    """Return the folder of the built site."""
     for module in ("mkdocs", "material", "mkdocstrings"):
         needed(module)
     folder = tmp_path_factory.mktemp("site")
@@ -32,7 +32,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_page_is_in_the_site(built: Path) -> None:
-    """Each page of docs, the README and the project's other pages are there as HTML."""
     others = {"README.md": "index.html"}
     lacking = {
         page
@@ -43,21 +42,21 @@ def test_every_page_is_in_the_site(built: Path) -> None:
 
 
 class _Loads(HTMLParser):
-    """The addresses that a browser loads by itself for a page."""
+    """The addresses that a browser loads automatically for a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the address of a script, style, picture, font or frame."""
+        """Record the address of a script, style, picture, font or frame."""
         for name, value in attrs:
             if (name in {"src", "srcset"} or (tag == "link" and name == "href")) and value:
                 self.found.add(value)
 
 
 def _loads(folder: Path) -> Iterator[str]:
-    """Yield what pages and style sheets load."""
+    """Yield the addresses that pages and style sheets load."""
     for page in folder.rglob("*.html"):
         parser = _Loads()
         parser.feed(page.read_text("utf-8"))
@@ -66,15 +65,13 @@ def _loads(folder: Path) -> Iterator[str]:
         yield from re.findall(r"url\(['\"]?([^)'\"]+)", sheet.read_text("utf-8"))
 
 
-def test_the_site_loads_nothing_from_elsewhere(built: Path) -> None:
-    """Scripts, styles, fonts and pictures are files of the site."""
+def test_site_loads_nothing_from_other_hosts(built: Path) -> None:
     loads = set(_loads(built))
     assert any(load.endswith(".js") for load in loads)
     assert {load for load in loads if re.match(r"(https?:)?//", load)} == set()
 
 
-def test_public_names_are_found_by_search(built: Path) -> None:
-    """The index of the search has each public function and class, with its docstring."""
+def test_search_index_has_every_public_name_with_its_docstring(built: Path) -> None:
     index = json.loads((built / "search/search_index.json").read_text("utf-8"))
     texts = {entry["location"].partition("#")[2]: entry["text"] for entry in index["docs"]}
     lacking = []
@@ -86,15 +83,13 @@ def test_public_names_are_found_by_search(built: Path) -> None:
     assert lacking == []
 
 
-def test_examples_of_docstrings_are_code(built: Path) -> None:
-    """An example in a docstring is shown as code, not as a quotation."""
+def test_docstring_examples_are_shown_as_code(built: Path) -> None:
     page = (built / "docs/reference/python/winosmith.lineage.html").read_text("utf-8")
     assert '<span class="gp">&gt;&gt;&gt; </span>' in page
     assert "<blockquote>" not in page
 
 
-def test_a_dead_link_ends_the_build(built: Path, tmp_path: Path) -> None:
-    """A link to no page, and one to no heading, are errors that name the link."""
+def test_dead_links_fail_the_build(built: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for file in [*ROOT.glob("*.md"), ROOT / "LICENSE", ROOT / "CITATION.cff"]:
@@ -107,8 +102,7 @@ def test_a_dead_link_ends_the_build(built: Path, tmp_path: Path) -> None:
     assert "'terms.md#missing'" in done.stderr
 
 
-def test_every_module_that_pages_import_has_a_page() -> None:
-    """Modules that pages and examples import are in the Python reference."""
+def test_modules_imported_by_pages_are_in_the_reference() -> None:
     texts = [*PAGES.values(), *(f.read_text("utf-8") for f in ROOT.glob("examples/*.py"))]
     code = "\n".join(texts)
     imported = {f"winosmith.{name}" for name in re.findall(r"from winosmith\.(\w+) import", code)}
@@ -117,8 +111,7 @@ def test_every_module_that_pages_import_has_a_page() -> None:
     assert imported - set(reference.modules()) == set()
 
 
-def test_the_examples_of_the_scripts_hold() -> None:
-    """The examples in the docstrings of the scripts give what they say."""
+def test_doctests_of_the_docs_scripts_pass() -> None:
     needed("griffe")
     found = [doctest.testmod(module) for module in (site, script("griffe_doctests"))]
     assert [one.failed for one in found] == [0, 0]

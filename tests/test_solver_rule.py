@@ -1,4 +1,4 @@
-"""A solver as a table of TOML names it."""
+"""Solvers declared by a TOML table."""
 
 import subprocess
 import sys
@@ -12,8 +12,8 @@ from winosmith.study import KINDS, LEARNERS, SolverRule, make_solver
 from winosmith.testing import make_twins
 
 
-def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path):
-    """A digest stands for the weights: other problems to learn from are another solver."""
+def test_digest_depends_on_the_training_problems(tmp_path):
+    """The digest represents the weights: with other training problems, it is another solver."""
     rule = SolverRule("words", "association", {"features": "pairs"}, learn=True)
     digests = [
         make_solver(rule, tmp_path, train).digest
@@ -24,23 +24,22 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in LEARNERS])
-def test_only_solvers_that_can_be_taught_are(kind):
-    """`learn` is refused where nothing would come of it."""
+def test_learn_is_refused_for_untrainable_solvers(kind):
     options = {"model": "m"} if kind in ("masked", "encoder") else {}
     with pytest.raises(RecipeError, match="learn applies only to"):
         SolverRule("a", kind, options, learn=True)
 
 
-def test_a_site_knows_no_learning():
-    """Where a file may not say `learn`, it is an unknown option."""
+def test_learn_is_unknown_unless_allowed():
+    """The platform's site does not allow it."""
     table = {"name": "a", "solver": "association", "learn": True}
     assert SolverRule.parse(table, learns=True).learn
     with pytest.raises(RecipeError, match="unknown key 'learn'"):
         SolverRule.parse(table)
 
 
-def test_a_solver_sees_what_its_table_says(tmp_path):
-    """`sees = "pronoun"` is another solver, and refuses what has no pronoun; the blank is usual."""
+def test_sees_pronoun_is_another_solver(tmp_path):
+    """It refuses problems without a pronoun. The default is `blank`."""
     table = {"name": "words", "solver": "association", "learn": True}
     taught = [replace(problem, pronoun="they") for problem in make_twins(5)]
     blank, same, other = (
@@ -85,8 +84,8 @@ main(["solve", "--solver", "shortest", "--limit", "2", "data.jsonl", "--out", "o
 """
 
 
-def test_a_kind_of_solver_is_declared_in_one_place(tmp_path):
-    """One declaration gives a kind its table, its options of the command, and its solver."""
+def test_one_declaration_adds_a_kind_of_solver(tmp_path):
+    """It gives the kind its table, its options of the command, and its solver."""
     rows = [
         f'{{"id": "{n}", "sentence": "The _ fell {n}.", "options": ["cup", "x"]}}' for n in "ab"
     ]

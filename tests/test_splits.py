@@ -1,4 +1,4 @@
-"""Sides are filled with whole blocks, and exceed their sizes by no more than they may."""
+"""Splits are filled with whole blocks, and exceed their sizes only within limits."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from winosmith.splits import SplitName, assign_splits
 from winosmith.testing import make_twins
 
 
-def test_a_side_takes_no_family_that_dwarfs_it() -> None:
-    """Large families are for training; where there is nothing else, a side takes the smallest."""
+def test_large_families_are_for_training() -> None:
+    """If there are no others, a split takes the smallest."""
     sizes = (60, 50, *[1] * 90)
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
@@ -26,7 +26,7 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
 @pytest.mark.parametrize(
     ("sizes", "wanted", "keys", "sides"),
     [
-        ((8, 7, 4), {"dev": 10}, (), "dev dev train"),  # half as large again
+        ((8, 7, 4), {"dev": 10}, (), "dev dev train"),  # 50 % too large
         ((8, 8, 1), {"dev": 10}, (), "dev train dev"),
         ((2, 7), {"dev": 1}, (), "dev train"),  # two always fit
         ((3, 1, 2), {"dev": 1}, (), "train dev train"),  # three do not
@@ -34,8 +34,8 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
         ((9, 3, 2), {"dev": 10}, ("author",), "dev train dev"),  # a tenth too large
     ],
 )
-def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) -> None:
-    """Of blocks it takes half as much again, of contributors a tenth; the rest is for training."""
+def test_split_exceeds_its_size_only_within_limits(sizes, wanted, keys, sides) -> None:
+    """The limit is a half for blocks, and a tenth with `keys`. The rest is for training."""
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
     data = list(make_twins(0, singles=sum(sizes)))
@@ -46,10 +46,10 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
     assert [part.split for part in found] == sides.split()
 
 
-def test_what_one_author_wrote_is_on_one_side() -> None:
-    """With `keys`, blocks of one author are placed together; one that names none stands alone."""
+def test_problems_of_one_author_are_in_one_split() -> None:
+    """With `keys`, only blocks without an author are placed separately."""
     data = list(make_twins(0, singles=4))
-    names = {0: "Zo\u00eb", 2: "Zoe\u0308"}  # which look the same
+    names = {0: "Zo\u00eb", 2: "Zoe\u0308"}  # the names look the same
     data[0], data[2] = (replace(data[row], origin=Origin(author=names[row])) for row in names)
     order = [[row] for row in range(4)]
     found = assign_splits(Dataset(data), order, {"dev": 2}, keys=("author",))
@@ -58,8 +58,8 @@ def test_what_one_author_wrote_is_on_one_side() -> None:
     ]  # fmt: skip
 
 
-def test_a_block_that_counts_for_nothing_is_for_training() -> None:
-    """A side takes no block without a row that counts, and counts only those of the others."""
+def test_block_without_counted_rows_is_for_training() -> None:
+    """The size of a split is its number of counted rows."""
     data = make_twins(0, singles=5)
     found = assign_splits(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
     assert [part.split for part in found] == ["train", "dev", "dev", "train"]

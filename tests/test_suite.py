@@ -1,4 +1,4 @@
-"""What the tests promise wherever they run: time limits, Ctrl-C, and skips that are counted."""
+"""The test suite itself: time limits, Ctrl-C, files left open, and skips."""
 
 import ast
 import re
@@ -17,8 +17,8 @@ from tests.conftest import needed
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def _tests_of(text: str, folder: Path, *options: str, afresh: bool = False) -> str:
-    """Run tests under this project's settings, in a process of their own; return what it prints."""
+def _run_tests(text: str, folder: Path, *options: str, afresh: bool = False) -> str:
+    """Run tests with this project's settings in a separate process, and return its output."""
     file = folder / "test_made.py"
     file.write_text(text, "utf-8")
     words = ["-c", str(ROOT / "pyproject.toml"), "-p", "tests.conftest", "-p", "no:cacheprovider",
@@ -55,33 +55,31 @@ def test_it():
 
 
 @pytest.mark.long
-def test_a_child_that_hangs_tells_where_it_waits(tmp_path: Path) -> None:
-    """What a forked process waits for is printed with the test that waits for it."""
-    printed = _tests_of(FORKED, tmp_path, afresh=True)
+def test_hanging_child_prints_where_it_waits(tmp_path: Path) -> None:
+    printed = _run_tests(FORKED, tmp_path, afresh=True)
     assert "1 failed" in printed
     assert "in waits_in_a_child" in printed
 
 
-def test_every_test_has_a_time_limit_after_that_of_its_children() -> None:
-    """What a forked process tells of itself comes while its test still runs."""
+def test_time_limit_is_longer_than_that_of_forked_processes() -> None:
+    """A forked process therefore prints where it waits while its test still runs."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     limit = settings["tool"]["pytest"]["ini_options"]["timeout"]
     assert 0 < forking.PATIENCE < limit
 
 
-def test_every_test_runs_for_a_submission_and_only_long_ones_wait_for_it() -> None:
-    """`.ci/run` makes `test-all`, which leaves nothing out; `test` leaves out what is marked."""
+def test_ci_runs_all_tests_and_make_test_omits_long_ones() -> None:
     made = (ROOT / "Makefile").read_text("utf-8")
     assert "make test-all\n" in (ROOT / ".ci" / "run").read_text("utf-8")
     recipes = dict(re.findall(r"^([\w-]+):[^=\n]*\n\t(.*)$", made, re.MULTILINE))
     assert recipes["test-all"] == "$(PYTEST)"
-    assert recipes["demo"].startswith("$(BIN)/winosmith demo ")  # as README has it, which is run
+    assert recipes["demo"].startswith("$(BIN)/winosmith demo ")  # as in README, which is tested
     assert recipes["test"] == '$(PYTEST) -m "not long" --hypothesis-profile hurried'
     assert not re.search(r"^PYTEST = .* -[mk] ", made.replace("-m pytest", ""), re.MULTILINE)
 
 
-def test_each_area_in_the_browser_has_a_test_that_is_not_long() -> None:
-    """`make test` goes one way through each of them; every page is for `make test-all`."""
+def test_each_browser_area_has_a_test_that_is_not_long() -> None:
+    """`make test` takes one path through each area; `make test-all` checks every page."""
     areas = {*ROOT.glob("tests/web/browser/test_*.py"), *ROOT.glob("tests/**/test_*browser.py")}
     lacking = {
         area.relative_to(ROOT).as_posix()
@@ -92,7 +90,7 @@ def test_each_area_in_the_browser_has_a_test_that_is_not_long() -> None:
         or len(re.findall(r"^@pytest\.mark\.long$", text, re.MULTILINE))
         >= len(re.findall(r"^def test_", text, re.MULTILINE))
     }
-    assert lacking == {"tests/web/languages/test_browser.py"}  # it is every page
+    assert lacking == {"tests/web/languages/test_browser.py"}  # this file tests every page
 
 
 LEAKING = """
@@ -114,18 +112,17 @@ def test_it_is_sound():
 
 
 @pytest.mark.long
-def test_a_test_that_fails_is_the_only_one(tmp_path: Path) -> None:
-    """What a failed test has left open is no warning, and so no failure, of the next one."""
-    assert "1 failed, 1 passed" in _tests_of(LEAKING, tmp_path)
+def test_failed_test_does_not_fail_the_next_one(tmp_path: Path) -> None:
+    """A file that it left open causes no warning in the next test."""
+    assert "1 failed, 1 passed" in _run_tests(LEAKING, tmp_path)
 
 
 SOUND = LEAKING.replace("assert not circle", "assert circle")
 
 
 @pytest.mark.long
-def test_what_a_sound_test_leaves_open_is_told(tmp_path: Path) -> None:
-    """A file that nobody closes is a failure, where no failure explains it."""
-    assert "1 failed, 1 passed" in _tests_of(SOUND, tmp_path)
+def test_file_left_open_by_a_passing_test_is_a_failure(tmp_path: Path) -> None:
+    assert "1 failed, 1 passed" in _run_tests(SOUND, tmp_path)
 
 
 IGNORING = """
@@ -149,11 +146,11 @@ def test_a_forked_process():
 
 
 @pytest.mark.long
-def test_ctrl_c_reaches_what_tests_start_in_the_background_of_a_shell(tmp_path: Path) -> None:
-    """Where SIGINT is ignored, the tests do that too, and what they start has Python's handler."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell does in its background
+def test_ctrl_c_reaches_processes_of_tests_in_the_background(tmp_path: Path) -> None:
+    """A shell's background jobs ignore SIGINT; processes that tests start have Python's handler."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a shell's background job
     try:
-        printed = _tests_of(IGNORING, tmp_path, afresh=True)
+        printed = _run_tests(IGNORING, tmp_path, afresh=True)
     finally:
         signal.signal(signal.SIGINT, before)
     assert "3 passed" in printed, printed
@@ -169,23 +166,21 @@ def test_it():
 
 @pytest.mark.long
 @pytest.mark.parametrize(("ci", "told"), [("true", "1 failed"), ("", "1 skipped")])
-def test_what_is_missing_is_a_skip_here_and_a_failure_in_ci(
+def test_missing_module_is_a_skip_but_a_failure_in_ci(
     ci: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A test that needs a module which is not installed fails where CI is true, and skips else."""
     monkeypatch.setenv("CI", ci)
-    assert told in _tests_of(LACKING, tmp_path)
+    assert told in _run_tests(LACKING, tmp_path)
 
 
-def test_no_test_skips_by_itself_for_what_is_missing() -> None:
-    """`pytest.importorskip` would skip in CI, too: `needed` stands for it."""
+def test_no_test_uses_importorskip() -> None:
+    """It would also skip in CI; tests use `needed` instead."""
     asks = re.compile(r"^[^#\"'`]*\bimportorskip\(", re.MULTILINE)
     files = (ROOT / "tests").rglob("*.py")
     assert [str(file) for file in files if asks.search(file.read_text("utf-8"))] == []
 
 
 def test_every_test_of_wordnet_skips_without_it() -> None:
-    """A file of tests that asks for WordNet says where it is skipped when there is none."""
     asks = re.compile(r"\bWordNet(Perturber)?\(")
     lacking = {
         str(file.relative_to(ROOT))
@@ -196,7 +191,7 @@ def test_every_test_of_wordnet_skips_without_it() -> None:
 
 
 def test_every_folder_of_tests_is_collected() -> None:
-    """No folder has a name that pytest passes over, as it does "build" unless told otherwise."""
+    """By default, pytest skips folders with certain names, such as "build"."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     passed_over = settings["tool"]["pytest"]["ini_options"]["norecursedirs"]
     files = ROOT.glob("tests/**/test_*.py")
@@ -205,10 +200,10 @@ def test_every_folder_of_tests_is_collected() -> None:
 
 
 @pytest.mark.long
-def test_no_test_needs_django_set_up_before_it_is_collected() -> None:
-    """What is imported of the platform at a top can be imported before any site is open.
+def test_platform_modules_of_other_tests_need_no_django_setup() -> None:
+    """Tests import them at the top, before a site is open.
 
-    The platform's own tests are exempt: their conftest.py opens one before it imports them.
+    The platform's own tests are exempt: their conftest.py opens a site before it imports them.
     """
     found = {
         node.module

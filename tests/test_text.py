@@ -1,4 +1,4 @@
-"""Words and tokens are cut as the published figures show that they were."""
+"""Words and tokens are split as the published numbers require."""
 
 import unicodedata
 from collections.abc import Callable
@@ -33,23 +33,22 @@ sequences = st.lists(st.sampled_from("abcd"), max_size=8)
         ("", ""),
     ],
 )
-def test_tokens_are_those_of_the_treebank(sentence: str, expected: str) -> None:
-    """Punctuation and clitics stand apart, numbers and times stay whole."""
+def test_tokens_follow_the_treebank(sentence: str, expected: str) -> None:
+    """Punctuation and clitics are separate tokens; numbers and times stay whole."""
     assert text.tokenize(sentence) == expected.split()
 
 
 @given(
     st.text(st.sampled_from("aAnNtTcCoOgGwW  .'?\u00a0\t_-1²é")), st.sampled_from(("", "caNnot"))
 )
-def test_plain_words_are_cut_as_by_the_treebank(told: str, more: str) -> None:
-    """Text of letters and digits alone is cut at its spaces, which is what all rules make of it."""
+def test_shortcut_for_plain_words_gives_treebank_tokens(told: str, more: str) -> None:
+    """Text of only letters and digits is split at its spaces, as by the full rules."""
     sentences = text._SENTENCE_END.split(told + more)
     assert text.tokenize(told + more) == [one for s in sentences for one in text._split_treebank(s)]
 
 
 @given(st.text())
-def test_tokens_keep_every_character_that_is_not_space(sentence: str) -> None:
-    """Cutting a sentence loses and adds nothing but white space."""
+def test_tokens_keep_all_characters_except_white_space(sentence: str) -> None:
     assert "".join(text.tokenize(sentence)) == "".join(sentence.split())
 
 
@@ -57,12 +56,12 @@ def test_tokens_keep_every_character_that_is_not_space(sentence: str) -> None:
 @pytest.mark.parametrize(
     ("cut", "length", "overlap"), [(text.split_words, 0.997, 0.9996), (text.tokenize, 0.978, 1.0)]
 )
-def test_the_rules_for_authors_count_words_between_white_space(
+def test_rules_for_authors_count_words_between_white_space(
     data_dir: Path, cut: Callable[[str], list[str]], length: float, overlap: float
 ) -> None:
-    """Of what was released 99.7 % has 15-30 words and 99.96 % shares 70 %; tokens do not fit.
+    """In train_debiased and dev, 99.7 % of sentences have 15-30 words, 99.96 % of twins share 70 %.
 
-    The published shares are of train_debiased and dev together.
+    These published numbers result from words between white space, but not from tokens.
     """
     released = [
         formats.read(data_dir / f"winogrande/{name}.jsonl") for name in ("train_debiased", "dev")
@@ -78,16 +77,14 @@ def test_the_rules_for_authors_count_words_between_white_space(
 
 
 @given(sequences, sequences)
-def test_overlap_is_symmetric_and_a_share(first: list[str], second: list[str]) -> None:
-    """Overlap is the same both ways, from 0 to 1, and 1 only for the same items."""
+def test_overlap_is_a_symmetric_fraction(first: list[str], second: list[str]) -> None:
     share = text.compute_overlap(first, second)
     assert share == text.compute_overlap(second, first)
     assert 0 <= share <= 1
     assert (share == 1) == (sorted(first) == sorted(second))
 
 
-def test_overlap_counts_a_repeated_word_as_often_as_both_have_it() -> None:
-    """Overlap is of multisets, over the longer half."""
+def test_overlap_is_of_multisets_over_the_longer_half() -> None:
     assert text.compute_overlap(["a", "a", "b"], ["a", "c"]) == 1 / 3
     assert text.compute_overlap([], []) == 1
     assert text.compute_overlap([], ["a"]) == 0
@@ -95,7 +92,6 @@ def test_overlap_counts_a_repeated_word_as_often_as_both_have_it() -> None:
 
 @given(sequences, sequences, sequences)
 def test_edit_distance_is_a_metric(one: list[str], two: list[str], three: list[str]) -> None:
-    """The distance is 0 for equal sequences alone, symmetric, and obeys the triangle."""
     assert (text.compute_edit_distance(one, two) == 0) == (one == two)
     assert text.compute_edit_distance(one, two) == text.compute_edit_distance(two, one)
     around = text.compute_edit_distance(one, three) + text.compute_edit_distance(three, two)
@@ -103,8 +99,9 @@ def test_edit_distance_is_a_metric(one: list[str], two: list[str], three: list[s
 
 
 @given(sequences, sequences)
-def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[str]) -> None:
-    """The longer side of the trigger is no longer than the distance, which it sums up to."""
+def test_trigger_lengths_are_bounds_of_the_edit_distance(
+    first: list[str], second: list[str]
+) -> None:
     mine, theirs = text.find_trigger(first, second)
     distance = text.compute_edit_distance(first, second)
     assert max(len(mine), len(theirs)) <= distance <= len(mine) + len(theirs)
@@ -119,34 +116,31 @@ def test_the_trigger_explains_the_edit_distance(first: list[str], second: list[s
         (99, "It doesn't fit because the _ is too large."),
     ],
 )
-def test_the_local_context_is_as_wide_as_asked(before: int, context: str) -> None:
-    """The local context runs from so many words before the blank to the end of the text."""
+def test_local_context_has_the_requested_width(before: int, context: str) -> None:
+    """It reaches from this many words before the blank to the end of the text."""
     sentence = "It doesn't fit because the _ is too large."
     assert text.get_local_context(sentence, before) == context
 
 
-def test_the_local_context_of_a_possessive_blank_holds_it() -> None:
-    """A blank with a clitic or a comma at it is found."""
+def test_local_context_contains_a_possessive_blank() -> None:
     assert (
         text.get_local_context("Ann took Eve's cup, and _'s hand shook.")
         == "cup, and _'s hand shook."
     )
 
 
-def test_a_text_without_a_blank_has_no_local_context() -> None:
-    """Asking for the local context of no blank is refused in words."""
+def test_local_context_without_a_blank_is_refused() -> None:
     with pytest.raises(ProblemError, match="has no blank"):
         text.get_local_context("The cup fell.")
 
 
 @pytest.mark.parametrize("anchor", ["the", "it", "he", "of", "It of the"])
-def test_function_words_are_no_content(anchor: str) -> None:
-    """The papers' examples of function words, in any case, carry no content."""
+def test_function_words_are_not_content_words(anchor: str) -> None:
+    """The examples are from the papers."""
     assert text.find_content_words(anchor) == []
 
 
-def test_content_is_neither_blank_nor_punctuation() -> None:
-    """Content words are lower-cased, without the blank, punctuation and function words."""
+def test_content_words_exclude_blanks_marks_and_function_words() -> None:
     assert text.find_content_words('The _ said: "Don\'t climb K2!"') == ["said", "climb", "k2"]
 
 
@@ -170,20 +164,18 @@ def test_content_is_neither_blank_nor_punctuation() -> None:
         ("Alice と Bob は _ を見た。", "unspaced"),
     ],
 )
-def test_a_text_is_written_in_letters_of_a_script(sentence: str, expected: text.Writing) -> None:
-    """The share of the letters of each script decides; a quoted word does not."""
+def test_script_is_that_of_most_letters(sentence: str, expected: text.Writing) -> None:
     assert text.detect_script(sentence) == expected
 
 
 @given(st.text(), st.text())
-def test_the_writing_depends_on_the_letters_alone(one: str, other: str) -> None:
-    """Neither the order of the letters nor what is no letter changes how a text is written."""
+def test_script_depends_only_on_the_letters(one: str, other: str) -> None:
     assert text.detect_script(one + other) == text.detect_script(other + " _ 12, " + one)
 
 
 @given(st.text())
-def test_pieces_lose_no_letter(sentence: str) -> None:
-    """Every character that is not space is in a word, or in a pair of neighbours."""
+def test_pieces_keep_all_characters_except_white_space(sentence: str) -> None:
+    """Each character is in a word or in a pair of neighbours."""
     found = text.split_pieces(sentence)
     assert {*"".join(found)} == {*"".join(sentence.split())}
 
@@ -196,14 +188,14 @@ def test_pieces_lose_no_letter(sentence: str) -> None:
         ("它", "狗追它，因为它慢。", [2, 6], [2, 6]),
         ("それ", "Aliceはそれを見た。", [6], [6]),
         ("เขา", "เขารู้ว่าเขามา", [0, 9], [0, 9]),
-        ("그", "그는 갔다. 그가 왔다.", [0, 7], [0, 7]),  # a particle is written onto it
+        ("그", "그는 갔다. 그가 왔다.", [0, 7], [0, 7]),  # a particle is attached
         ("그", "그 사람이 그는 왔다.", [0], [0, 6]),
         ("هو", "قال وهو يمشي", [5], [5]),
-        ("वह", "वहीं वह है", [5], [5]),  # a vowel sign is a part of its letter
+        ("वह", "वहीं वह है", [5], [5]),  # a vowel sign is part of its letter
         (" ", "a b", [], []),
     ],
 )
-def test_a_phrase_is_a_whole_word_where_words_are_set_apart(
+def test_phrase_matches_whole_words_if_the_script_has_spaces(
     phrase: str, sentence: str, whole: list[int], attached: list[int]
 ) -> None:
     """Scripts without spaces have no word boundary; affixes touch the word in some others."""
@@ -212,14 +204,13 @@ def test_a_phrase_is_a_whole_word_where_words_are_set_apart(
 
 
 @given(st.text())
-def test_whole_pieces_lose_no_sign(sentence: str) -> None:
-    """The pieces of any text are the text."""
+def test_whole_words_join_to_the_text(sentence: str) -> None:
     assert "".join(text.split_whole_words(sentence)) == sentence
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
-    """With spaces, units are the lower-cased tokens; without, letters, of which none is lost."""
+    """In scripts with spaces, units are lower-case tokens; in others, letters and their pairs."""
     found = text.split_units(sentence)
     if text.detect_script(sentence) != "unspaced":
         assert found == [token.lower() for token in text.tokenize(sentence)]
@@ -233,14 +224,13 @@ def test_units_are_tokens_or_letters_and_their_pairs(sentence: str) -> None:
     st.integers(1, 300),
     st.sampled_from(["NFC", "NFKC"]),
 )  # fmt: skip
-def test_a_text_is_composed_as_unicode_says_however_long(some: str, times: int, form: Any) -> None:
-    """Letters and marks that stand apart are one, wherever in a long text they are."""
+def test_normalize_equals_unicodedata_for_long_texts(some: str, times: int, form: Any) -> None:
     whole = f"{some}か" * times  # no letter of this has hundreds of marks
     assert text.normalize(whole, form) == unicodedata.normalize(form, whole)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFKC"])
-def test_marks_without_end_are_composed_at_once(form: Any) -> None:
-    """300,000 marks on one letter, which Python alone would sort for minutes, lose none of them."""
+def test_300000_marks_on_one_letter_are_normalized(form: Any) -> None:
+    """`unicodedata` sorts them for minutes. No mark is lost."""
     for marks in ("\u0301\u0316" * 150_000, "\u0f73" * 150_000):
         assert len(text.normalize(f"x{marks}", form)) == 1 + 300_000

@@ -1,6 +1,6 @@
-"""Words that readers found odd: pages, messages, templates and docstrings do without them.
+"""Pages, messages, templates and docstrings avoid words that readers found odd.
 
-`python -m tests.test_words` lists what the exceptions excuse, and those that excuse nothing.
+`python -m tests.test_words` lists the words that exceptions allow, and unused exceptions.
 """
 
 import ast
@@ -25,7 +25,7 @@ EVERYWHERE = {
     r"\bkept aside\b": "cached",
     r"\bgoes on\b": "continues, resumes",
 }
-"""Patterns that no text has, in any case of the letters, and what to write."""
+"""Patterns that no text may match, in any case, with what to write instead."""
 
 PAGES = {
     r"\btold\b": "reported, printed, shown",
@@ -38,17 +38,17 @@ PAGES = {
     r"\blooks? after\b": "manages",
     r"(?<!\bthere )\bis no\b(?! (longer|more)\b)": "is not a",
 }
-"""Further patterns that no page of the documentation has."""
+"""Further patterns that no documentation page may match."""
 
 ALLOWED = {
     "CONTRIBUTING.md": "names the words",
     "src/winosmith/evolve/_chat_dialogue.py": "prompts, on which cached replies depend",
 }
-"""Files with such words for a reason."""
+"""Files that may contain such words, with the reason."""
 
 
 def sentences(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield what people read in a file: each text with its first line."""
+    """Yield the texts in a file that people read, each with its first line number."""
     text = path.read_text("utf-8")
     if path.suffix == ".md":
         text = re.sub(r"```.*?```", lambda b: "\n" * b[0].count("\n"), text, flags=re.DOTALL)
@@ -62,7 +62,7 @@ def sentences(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def found(path: Path, patterns: dict[str, str]) -> Iterator[str]:
-    """Yield each word of a file that matches a pattern, with its line and what to write."""
+    """Yield each match of a pattern in a file, with its line and what to write."""
     for first, text in sentences(path):
         for pattern, instead in patterns.items():
             for word in re.finditer(pattern, text, re.IGNORECASE):
@@ -88,7 +88,6 @@ def _pages() -> Iterator[Path]:
 
 
 def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
-    """No text of the package has a word of the list."""
     odd = [
         each
         for path in sorted(_texts(SOURCE))
@@ -99,7 +98,7 @@ def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
 
 
 def test_pages_have_no_odd_word() -> None:
-    """No page of the documentation has a word of either list, outside blocks of code."""
+    """Blocks of code are exempt."""
     odd = [
         each
         for path in sorted(_pages())
@@ -117,10 +116,9 @@ def test_pages_have_no_odd_word() -> None:
         ("module.py", '"""Drawn by lot."""\n\nNAME = f"{1} left out"  # anew\n', 2),
     ],
 )
-def test_an_odd_word_would_be_noticed(
+def test_odd_words_are_found_only_outside_code_and_comments(
     name: str, text: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A word is found in prose, in a docstring and in a message, and not in code or comments."""
     monkeypatch.setattr("tests.test_words.ROOT", tmp_path)
     (tmp_path / name).write_text(text, "utf-8")
     assert len([*found(tmp_path / name, EVERYWHERE | PAGES)]) == count

@@ -1,4 +1,4 @@
-"""Waiting for a state, never for a time."""
+"""Wait for a state instead of a fixed time."""
 
 import time
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 LONGEST = 300.0
-"""Seconds in which the slowest machine, with much else to do, has done what a test waits for."""
+"""Seconds after which even the slowest, busiest machine has reached the state."""
 
 
 def until(look: Callable[[], Found], seconds: float = LONGEST) -> Found:
-    """Return what a look finds as soon as that is true of something.
+    """Call a function until its result is true, and return the result.
 
     Raises:
-        AssertionError: it never was; what the last look found is told.
+        AssertionError: the time has passed; the message has the last result.
     """
     end = time.monotonic() + seconds
     while not (found := look()):

@@ -1,4 +1,4 @@
-"""Work that is counted, not timed: the same on a machine that is busy with something else."""
+"""Measure work by counting calls, which don't depend on other load on the machine."""
 
 import sys
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def calls(function: Callable[[], Any]) -> int:
-    """Return how many functions, of Python and of C, are called while this one runs."""
+    """Return the number of Python and C functions that are called while this one runs."""
     count = 0
 
     def counted(frame: Any, event: str, argument: Any) -> None:

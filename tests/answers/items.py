@@ -1,4 +1,4 @@
-"""Items for tests of answers, and files of answers to them."""
+"""Items for tests of answers, and functions that write files of answers."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,19 +20,19 @@ DATA = Dataset(
     )
     for at in range(12)
 )
-"""In every second item the options are the letters in another order."""
+"""The options of every second item are letters in another order."""
 
 KEYS = [problem.answer or 0 for problem in DATA]
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
-    """Write one record per line, and return the path."""
+    """Write one record per line and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     return path
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write the text, and return the path."""
+    """Write the text and return the path."""
     path.write_text(text, "utf-8")
     return path

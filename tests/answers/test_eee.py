@@ -1,4 +1,4 @@
-"""Instance records of Every Eval Ever: what is written is read, and keeps to the schema."""
+"""Instance records of Every Eval Ever."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ def _answers(held: list[tuple[Any, ...]]) -> Answers:
 def test_what_is_written_is_read(
     held: list[tuple[Any, ...]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Choices, ties and invalid answers come back, twice the same bytes, without contradictions."""
+    """Choices, ties and invalid answers are a round trip, with reproducible bytes."""
     file = tmp_path_factory.mktemp("records") / "records.jsonl"
     own = _answers(held)
     answers.write_instance_records(file, DATA, {"org/a": own, "org/b": own})
@@ -57,8 +57,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="every-eval-ever needs Python 3.12")
-def test_records_keep_to_the_schema(tmp_path: Path) -> None:
-    """The package of Every Eval Ever validates each record."""
+def test_records_match_the_schema_of_every_eval_ever(tmp_path: Path) -> None:
     needed("every_eval_ever")
     from every_eval_ever.instance_level_types import InstanceLevelEvaluationLog
 
@@ -66,8 +65,7 @@ def test_records_keep_to_the_schema(tmp_path: Path) -> None:
         InstanceLevelEvaluationLog.model_validate(record)
 
 
-def test_records_state_scores_and_verdicts(tmp_path: Path) -> None:
-    """An invalid answer scores 0, a tie a half and is not correct, and others 1 if they are."""
+def test_records_have_scores_and_correctness(tmp_path: Path) -> None:
     first, second, *rest = _records(tmp_path / "records.jsonl")
     assert (first["output"]["raw"], first["evaluation"]) == (
         [""],
@@ -80,8 +78,8 @@ def test_records_state_scores_and_verdicts(tmp_path: Path) -> None:
         assert record["input"]["reference"] == [problem.options[problem.answer or 0]]
 
 
-def test_records_of_others_are_read_by_their_answers(tmp_path: Path) -> None:
-    """Prompts with lettered options, several results of a sample, and failed samples are read."""
+def test_records_of_other_tools_are_read(tmp_path: Path) -> None:
+    """They have lettered options in prompts, several results per sample, and failed samples."""
     lines = []
     for number, problem in enumerate(DATA):
         first, second = problem.options

@@ -1,4 +1,4 @@
-"""Lists of labels without ids: their first line, headers, missing labels and texts."""
+"""Lists of labels without ids: first lines, headers, missing labels and texts."""
 
 from pathlib import Path
 
@@ -10,16 +10,14 @@ from winosmith.errors import FormatError
 
 
 @pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
-def test_a_list_may_begin_with_any_label(first: str, tmp_path: Path) -> None:
-    """A missing label is missing and another one invalid, also in the first line."""
+def test_list_may_begin_with_a_missing_or_invalid_label(first: str, tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
     found = answers.read(path, DATA)["m"].by_id
     assert [found[name].choice for name in DATA.ids[1:]] == KEYS[1:]
     assert ("q0" in found) == (first in ("?", "[invalid]"))
 
 
-def test_a_list_may_have_a_header_or_texts(tmp_path: Path) -> None:
-    """The name of the column is no label, and an option's text is one."""
+def test_list_may_have_a_header_or_option_texts(tmp_path: Path) -> None:
     plain = Dataset(DATA.problems[::2])
     for first in ("prediction\n", "llama-3.1 (8B)\n", ""):
         texts = "\n".join(p.options[p.answer or 0] for p in plain)
@@ -30,8 +28,7 @@ def test_a_list_may_have_a_header_or_texts(tmp_path: Path) -> None:
         answers.read(path, plain)
 
 
-def test_a_list_keeps_the_quotes_of_texts(tmp_path: Path) -> None:
-    """Quotes are removed only around a whole line."""
+def test_quotes_are_removed_only_around_whole_lines(tmp_path: Path) -> None:
     options = ('It said "no"', 'It said "yes"', "red, blue")
     items = Dataset(Problem(f"q{at}", f"Why {at}?", options, 0, blank=None) for at in range(3))
     path = write_text(tmp_path / "m.lst", f'{options[0]}\n{options[1]}\n"{options[2]}"\n')
@@ -39,7 +36,7 @@ def test_a_list_keeps_the_quotes_of_texts(tmp_path: Path) -> None:
 
 
 def test_zero_among_letters_is_invalid(tmp_path: Path) -> None:
-    """A code for no answer is no option; with other numbers, the count may start at 0."""
+    """A 0 means "no answer" among letters; among numbers, the count may start at 0."""
     letters = [LETTERS[key] for key in KEYS]
     path = write_text(tmp_path / "m.lst", "\n".join(["0", *letters[1:]]))
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, *KEYS[1:]]
@@ -48,8 +45,8 @@ def test_zero_among_letters_is_invalid(tmp_path: Path) -> None:
         answers.read(path, DATA)
 
 
-def test_a_list_without_a_readable_label_is_refused(tmp_path: Path) -> None:
-    """Numerals that mark no option are not counted as twelve incorrect answers."""
+def test_list_without_a_readable_label_is_refused(tmp_path: Path) -> None:
+    """Otherwise, twelve unreadable answers would count as incorrect."""
     path = write_text(tmp_path / "m.lst", "\n".join("一二三四"[key] for key in KEYS))
     with pytest.raises(FormatError, match="no answer is an option letter"):
         answers.read(path, DATA)

@@ -1,4 +1,4 @@
-"""Models' answers in the logs of other harnesses, each row found by its item's words."""
+"""Logs of other harnesses; their rows are matched to items by texts."""
 
 import gzip
 import json
@@ -34,8 +34,8 @@ def _quiz(n: int = 12) -> Dataset:
     )
 
 
-def _chosen(path: Path, data: Dataset, *filters: str) -> dict[str, dict[str, object]]:
-    """Return what each model chose: an option, the options of a tie, or None if it is invalid."""
+def _read_choices(path: Path, data: Dataset, *filters: str) -> dict[str, dict[str, object]]:
+    """Return each model's choices: an option, the options of a tie, or None if invalid."""
     return {
         model: {
             one.problem_id: one.chosen[0] if len(one.chosen) == 1 else one.chosen or None
@@ -45,8 +45,8 @@ def _chosen(path: Path, data: Dataset, *filters: str) -> dict[str, dict[str, obj
     }
 
 
-def _turned(data: Dataset) -> Dataset:
-    """Return the items with their options the other way round, in another order, with other ids."""
+def _reverse_items(data: Dataset) -> Dataset:
+    """Return the items in reverse, with reversed options and other ids."""
     turned = [
         replace(p, id=f"mine-{p.id}", options=p.options[::-1], answer=3 - (p.answer or 0))
         for p in data
@@ -57,7 +57,7 @@ def _turned(data: Dataset) -> Dataset:
 def _sample(
     doc: Mapping[str, Any], scores: Sequence[object], ends: Sequence[str], **more: Any
 ) -> dict[str, Any]:
-    """Return a line of a file of samples, as lm-evaluation-harness 0.4.13 writes it."""
+    """Return a line of a samples file of lm-evaluation-harness 0.4.13."""
     return {
         "doc_id": 0,
         "doc": doc,
@@ -70,7 +70,7 @@ def _sample(
     }
 
 
-def _written(path: Path, samples: Sequence[Mapping[str, Any]]) -> Path:
+def _write_lines(path: Path, samples: Sequence[Mapping[str, Any]]) -> Path:
     path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text("".join(json.dumps(one) + "\n" for one in samples), encoding="utf-8")
     return path
@@ -104,11 +104,10 @@ metric_list: [{{metric: acc}}{more}]
 
 @pytest.mark.long
 @pytest.mark.models
-def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> None:
-    """What lm_eval counts right is right here, over letters, texts and mutual information."""
+def test_lm_eval_samples_have_the_same_correct_answers(tmp_path: Path) -> None:
     installed("lm_eval")
     data = _quiz()
-    file = _written(tmp_path / "quiz.jsonl", [_doc(problem) for problem in data])
+    file = _write_lines(tmp_path / "quiz.jsonl", [_doc(problem) for problem in data])
     tasks = {"letters": ('["A", "B", "C", "D"]', ""),
              "texts": ('"{{choices}}"', ", {metric: acc_mutual_info}")}  # fmt: skip
     (tmp_path / "tasks").mkdir()
@@ -119,8 +118,8 @@ def test_samples_of_the_harness_are_read_as_it_scored_them(tmp_path: Path) -> No
     for name in tasks:
         (log,) = (tmp_path / "out").glob(f"samples_{name}_*.jsonl")
         right = [json.loads(line)["acc"] for line in log.read_text("utf-8").splitlines()]
-        ours = _turned(data)
-        (chosen,) = _chosen(log, ours).values()
+        ours = _reverse_items(data)
+        (chosen,) = _read_choices(log, ours).values()
         assert [chosen[p.id] == p.answer for p in reversed(ours.problems)] == [*map(bool, right)]
         assert None not in chosen.values()
 
@@ -148,13 +147,13 @@ for kind in ("eval", "json"):
 
 
 @pytest.mark.long
-def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) -> None:
-    """A log whose samples bear numbers for ids and shuffled choices gives what the scorer found."""
+def test_inspect_logs_with_shuffled_options_match_its_scores(tmp_path: Path) -> None:
+    """Ids in the log are numbers of samples."""
     installed("inspect_ai")
     data = _quiz(6)
     run_alone(INSPECT, json.dumps([_doc(problem) for problem in data]), where=tmp_path)
     (plain,) = (tmp_path / "json").glob("*.json")
-    ours = _turned(data)
+    ours = _reverse_items(data)
     samples = json.loads(plain.read_text("utf-8"))["samples"]
     for epoch in ("1", "2"):
         (found,) = answers.read(plain, ours, filters=[epoch]).values()
@@ -173,43 +172,41 @@ def test_logs_of_inspect_are_read_with_their_options_shuffled(tmp_path: Path) ->
     assert answers.read(plain, ours)["mockllm/model"].log.filter == "epoch 1"
 
 
-def test_a_row_finds_its_item_by_its_texts_alone(tmp_path: Path) -> None:
-    """Ids that count the rows from another item on mislead nobody, nor does another order."""
+def test_rows_are_matched_by_text_not_by_id_or_order(tmp_path: Path) -> None:
     data = _quiz()
     by_place = Dataset(replace(p, id=str(at)) for at, p in enumerate(data))
     rows = [
         _sample({"id": str(at), **_doc(problem)}, [-3, -1, -4, -2], problem.options)
         for at, problem in enumerate([*data.problems[3:], *data.problems[:3]])
     ]
-    path = _written(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
-    assert _chosen(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
-    turned = _chosen(path, _turned(data))["m"]
+    path = _write_lines(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
+    assert _read_choices(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
+    turned = _read_choices(path, _reverse_items(data))["m"]
     assert set(turned.values()) == {2}
 
 
-def test_of_copies_a_row_is_that_of_its_id(tmp_path: Path) -> None:
-    """Items of the same words keep their own answers; rows without ids are theirs in order."""
+def test_rows_of_copies_are_matched_by_id_or_order(tmp_path: Path) -> None:
     first = _quiz(1).problems[0]
     data = Dataset([first, replace(first, id="copy")])
     scores = {"q0": [-1, -2, -3, -4], "copy": [-2, -1, -3, -4]}
     rows = [_sample({"id": p.id, **_doc(p)}, scores[p.id], p.options) for p in data]
-    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    assert _chosen(path, data) == {"m": {"q0": 0, "copy": 1}}
+    path = _write_lines(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert _read_choices(path, data) == {"m": {"q0": 0, "copy": 1}}
     sure = _quiz(5).problems[4]
     rows = [_sample(_doc(p), scores.get(p.id, [-1, -2, -3, -4]), p.options) for p in [*data, sure]]
-    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    found = _chosen(path, Dataset([*data, sure]))
+    path = _write_lines(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    found = _read_choices(path, Dataset([*data, sure]))
     assert found == {"m": {"q0": 0, "copy": 1, "q4": 0}}
-    found = _chosen(_written(path, rows[1:]), Dataset([*data, sure]))
+    found = _read_choices(_write_lines(path, rows[1:]), Dataset([*data, sure]))
     assert found == {"m": {"q0": 1, "copy": 1, "q4": 0}}
 
 
-def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> None:
-    """A task that scores the options in another order than its record has them is read aright."""
+def test_scored_text_identifies_the_option(tmp_path: Path) -> None:
+    """The task scores the options in another order than its record states."""
     data = _quiz(4)
     rows = [_sample(_doc(p), [-1, -2, -3, -4], p.options[::-1]) for p in data]
-    path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    assert set(_chosen(path, data)[tmp_path.name].values()) == {3}
+    path = _write_lines(tmp_path / "samples_quiz.jsonl", rows)
+    assert set(_read_choices(path, data)[tmp_path.name].values()) == {3}
 
 
 @pytest.mark.parametrize(
@@ -225,43 +222,41 @@ def test_the_scored_text_tells_the_option_whatever_the_order(tmp_path: Path) -> 
             ["is it"] * 4,
             "0",
             {"q0": 1},
-        ),  # a cloze in the target's order
+        ),  # a cloze task; the target shows the order
         ([-2, -1, -3, -3], ["is it"] * 4, "3", {}),
         ([-2, -1, -3], "ABC", "0", {}),
     ],
 )
-def test_what_the_scores_tell(
+def test_highest_log_likelihood_is_the_choice(
     scores: list[object],
     ends: Sequence[str],
     target: str,
     chosen: dict[str, object],
     tmp_path: Path,
 ) -> None:
-    """The highest log-likelihood is the choice; without a known order the item is missing."""
+    """If the order of the options is unknown, the item is missing."""
     sure, asked = _quiz(5).problems[4], _quiz(1).problems[0]
     rows = [
         _sample(_doc(asked), scores, ends, target=target),
         _sample(_doc(sure), [-1, -2, -3, -4], "ABCD"),
     ]
-    path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    found = _chosen(path, Dataset([asked, sure]))[tmp_path.name]
+    path = _write_lines(tmp_path / "samples_quiz.jsonl", rows)
+    found = _read_choices(path, Dataset([asked, sure]))[tmp_path.name]
     assert found == {**chosen, "q4": 0}
 
 
-def test_generated_answers_are_letters_or_options(tmp_path: Path) -> None:
-    """A letter with any marks and an option's text are answers; other replies are invalid."""
+def test_replies_are_letters_or_option_texts(tmp_path: Path) -> None:
     data = _quiz(4)
     said = ["(B)", "c.", data[2].options[3].upper(), "I think it is B"]
     rows = [
         _sample(_doc(p), [], [], filtered_resps=[text]) for p, text in zip(data, said, strict=True)
     ]
-    path = _written(tmp_path / "samples_quiz.jsonl", rows)
-    found = _chosen(path, data)[tmp_path.name]
+    path = _write_lines(tmp_path / "samples_quiz.jsonl", rows)
+    found = _read_choices(path, data)[tmp_path.name]
     assert found == {"q0": 1, "q1": 2, "q2": 3, "q3": None}
 
 
-def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> None:
-    """Records of an exported task hold no question by name; ids and their words tell the items."""
+def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path: Path) -> None:
     data = Dataset(
         Problem(f"{at}", f"The {word} of the cup is that _ fell.", (f"jug{at}", "cup"), at % 2)
         for at, word in enumerate(["end", "point", "trouble", "luck"])
@@ -272,41 +267,40 @@ def test_samples_of_our_own_export_are_told_by_id_and_words(tmp_path: Path) -> N
         for line in (tmp_path / "task" / "partial.jsonl").read_text("utf-8").splitlines()
     ]
     rows = [_sample(doc, [-2, -1], ["", ""], target=str(doc["label"])) for doc in docs]
-    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    assert _chosen(path, data) == {"m": dict.fromkeys(data.ids, 1)}
+    path = _write_lines(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert _read_choices(path, data) == {"m": dict.fromkeys(data.ids, 1)}
     moved = Dataset(replace(p, id=str(3 - int(p.id))) for p in data)
     with pytest.raises(FormatError, match="only 0 of 4 rows match the question"):
-        _chosen(path, moved)
+        _read_choices(path, moved)
 
 
-def test_rows_of_no_item_are_told(tmp_path: Path) -> None:
-    """A few rows of other items are left out with a note that names the first line."""
+def test_rows_without_an_item_are_reported(tmp_path: Path) -> None:
     data, other = _quiz(6), Problem("x", "Who?", ("ann", "bob"), 0, blank=None)
     rows = [_sample(_doc(p), [-1, -2, -3, -4][: len(p.options)], "ABCD"[: len(p.options)])
             for p in (*data, other)]  # fmt: skip
-    path = _written(tmp_path / "samples_quiz.jsonl", rows)
+    path = _write_lines(tmp_path / "samples_quiz.jsonl", rows)
     with pytest.warns(formats.ReadingNote, match="1 of 7 rows match no item \\(line 7, …\\)"):
-        found = _chosen(path, data)
+        found = _read_choices(path, data)
     assert found == {tmp_path.name: dict.fromkeys(data.ids, 0)}
 
 
-def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
-    """Files of one model are put together, files of other sets told, and a second run refused."""
+def test_files_of_one_model_are_merged(tmp_path: Path) -> None:
+    """Files of other data are reported; repeated answers are refused."""
     data = _quiz(6)
     rows = [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data]
     other = _sample(_doc(Problem("x", "Who?", ("ann", "bob"), 0, blank=None)), [-1, -2], "AB")
-    _written(tmp_path / "m" / "samples_a.jsonl", rows[:3])
-    _written(tmp_path / "m" / "samples_b.jsonl", rows[3:])
-    assert _chosen(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
-    _written(tmp_path / "m" / "samples_c.jsonl", [other])
+    _write_lines(tmp_path / "m" / "samples_a.jsonl", rows[:3])
+    _write_lines(tmp_path / "m" / "samples_b.jsonl", rows[3:])
+    assert _read_choices(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
+    _write_lines(tmp_path / "m" / "samples_c.jsonl", [other])
     with pytest.warns(formats.ReadingNote, match="samples_c.jsonl:1: only 0 of 1 rows"):
-        _chosen(tmp_path, data)
-    _written(tmp_path / "m" / "samples_c.jsonl", rows[:1])
+        _read_choices(tmp_path, data)
+    _write_lines(tmp_path / "m" / "samples_c.jsonl", rows[:1])
     with pytest.raises(FormatError, match="'m' has already answered 'q0' in another file"):
-        _chosen(tmp_path, data)
+        _read_choices(tmp_path, data)
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="contains no logs"):
-        _chosen(tmp_path / "empty", data)
+        _read_choices(tmp_path / "empty", data)
 
 
 @pytest.mark.parametrize(
@@ -334,12 +328,11 @@ def test_a_folder_holds_several_tasks_of_a_model(tmp_path: Path) -> None:
         ("0\n1\n" * 6, ":1: 'q0': 0 is not a label: options are numbered from 1"),
     ],
 )
-def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: Path) -> None:
-    """What can't be read is told with its line and what to give in its place."""
+def test_unreadable_logs_are_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(FormatError, match=f"(?i){message}"):
-        _chosen(path, _quiz())
+        _read_choices(path, _quiz())
 
 
 @pytest.mark.parametrize(
@@ -358,20 +351,19 @@ def test_a_log_that_tells_nothing_is_refused(text: str, message: str, tmp_path: 
         ({"header.json": '{"eval": {}}', "samples/1.json": " " * (1 << 27)}, "300 times its size"),
     ],
 )
-def test_an_archive_that_is_not_a_log_is_refused(
+def test_archive_that_is_not_a_log_is_refused(
     parts: Mapping[str, str], message: str, tmp_path: Path
 ) -> None:
-    """Parts that are too large, nested or not records are reported, and no samples."""
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, text in parts.items():
             packed.writestr(name, text)
     with pytest.raises(FormatError, match=message):
-        _chosen(path, _quiz())
+        _read_choices(path, _quiz())
 
 
-def test_a_log_of_a_run_that_did_not_end_is_read(tmp_path: Path) -> None:
-    """An archive without its header has the answers until then, and the status says so."""
+def test_log_of_an_unfinished_run_is_read(tmp_path: Path) -> None:
+    """Its archive has no header."""
     item = _quiz(1)[0]
     sample = {"id": 1, "epoch": 1, "input": item.sentence, "choices": item.options, "target": "A",
               "scores": {"choice": {"value": "C", "answer": "A"}}}  # fmt: skip
@@ -384,25 +376,25 @@ def test_a_log_of_a_run_that_did_not_end_is_read(tmp_path: Path) -> None:
     assert [one.choice for one in found.predictions] == [0]
 
 
-def test_a_log_with_one_score_is_read(tmp_path: Path) -> None:
-    """The first versions of inspect_ai have `score`, not `scores`."""
+def test_log_with_one_score_is_read(tmp_path: Path) -> None:
+    """The first versions of inspect_ai write `score`, not `scores`."""
     item = _quiz(1)[0]
     score = {"value": "C", "answer": "B"}
     sample = {"id": 1, "input": item.sentence, "choices": item.options, "score": score}
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"eval": {"model": "m"}, "samples": [sample]}))
-    assert _chosen(path, _quiz(1)) == {"m": {"q0": 1}}
+    assert _read_choices(path, _quiz(1)) == {"m": {"q0": 1}}
 
 
-def test_the_option_that_openai_evals_picked_is_read(tmp_path: Path) -> None:
-    """The eval's own reading of a reply is the answer; without it, the reply is."""
+def test_picked_option_of_openai_evals_is_read(tmp_path: Path) -> None:
+    """Without `picked`, the reply is the answer."""
     item = _quiz(1)[0]
     own = {"sampled": "It is C, surely.", "expected": "A", "correct": False,
            "prompt": f"{item.sentence} {' '.join(item.options)}"}  # fmt: skip
     for more, chosen in (({"picked": "C"}, 2), ({"sampled": "(C)", "picked": None}, 2)):
         event = {"sample_id": "q.0", "type": "match", "data": own | more}
-        path = _written(tmp_path / "log.jsonl", [{"spec": {"completion_fns": ["m"]}}, event])
-        assert _chosen(path, _quiz(1)) == {"m": {"q0": chosen}}
+        path = _write_lines(tmp_path / "log.jsonl", [{"spec": {"completion_fns": ["m"]}}, event])
+        assert _read_choices(path, _quiz(1)) == {"m": {"q0": chosen}}
 
 
 @pytest.mark.parametrize(
@@ -430,7 +422,7 @@ def test_a_letter_means_the_option_that_the_prompt_lists_with_it(
             "prompt": "\n".join(["Which is it?", *lines]),
         }
         record = {"sample_id": "q.0", "type": "match", "data": event}
-        path = _written(tmp_path / "log.jsonl", [record])
+        path = _write_lines(tmp_path / "log.jsonl", [record])
         found = answers.read(path, Dataset([other, item]))["log"]
         assert [(one.problem_id, one.choice) for one in found.predictions] == [("q", 1)]
         assert found.log.keys_compared == 1
@@ -442,13 +434,13 @@ def test_equal_options_are_valid_answers(ends: Sequence[str], tmp_path: Path) ->
     """A model that chooses one of several identical options gave an incorrect, valid answer."""
     data = Dataset([Problem("q", "Which?", ("blue", "red", "red", "green"), 0, blank=None)])
     sample = _sample(_doc(data[0]), [-4, -2, -1, -3], ends)
-    scores = _written(tmp_path / "m" / "samples_t.jsonl", [sample])
-    assert _chosen(scores, data) == {"m": {"q": 2}}
+    scores = _write_lines(tmp_path / "m" / "samples_t.jsonl", [sample])
+    assert _read_choices(scores, data) == {"m": {"q": 2}}
     tied = sample | {"filtered_resps": [[-1, False], [-1, False], [-1, False], [-3, False]]}
-    path = _written(tmp_path / "m" / "samples_t.jsonl", [tied])
-    assert _chosen(path, data) == {"m": {"q": (0, 1, 2)}}
+    path = _write_lines(tmp_path / "m" / "samples_t.jsonl", [tied])
+    assert _read_choices(path, data) == {"m": {"q": (0, 1, 2)}}
     (tmp_path / "t.json").write_text('{"q": "red"}')
-    assert _chosen(tmp_path / "t.json", data) == {"t": {"q": 1}}
+    assert _read_choices(tmp_path / "t.json", data) == {"t": {"q": 1}}
 
 
 @pytest.mark.parametrize("model", ["m", "other"])
@@ -467,7 +459,7 @@ def test_files_are_read_with_the_same_filter(
             for one in items
             for own in filters
         ]
-        paths.append(_written(tmp_path / name / f"samples_{len(paths)}.jsonl", samples))
+        paths.append(_write_lines(tmp_path / name / f"samples_{len(paths)}.jsonl", samples))
     with pytest.raises(FormatError, match=r"uses the filter 'strict', but .* uses 'flexible'"):
         answers.read([*paths], data)
     found = answers.read([*paths], data, filters=["flexible"])
@@ -484,14 +476,14 @@ def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:
             key = ends.index(one.options[one.answer or 0]) if by_text else one.answer or 0
             scores = [-1 if at == key else -2 for at in range(4)]
             samples.append(_sample(_doc(one), scores, ends, target=str(key)))
-        path = _written(tmp_path / "m" / "samples_t.jsonl", samples)
+        path = _write_lines(tmp_path / "m" / "samples_t.jsonl", samples)
         found = answers.read(path, data)["m"]
         assert [one.choice for one in found.predictions] == [*data.answers]
         assert not found.log.keys_differ
 
 
-def test_the_third_option_and_an_invalid_letter_are_no_marks(tmp_path: Path) -> None:
-    """Replies of C and N are letters, if C is not called correct where the key is another."""
+def test_c_and_n_are_letters_if_c_is_graded_incorrect(tmp_path: Path) -> None:
+    """A C that is graded correct, although the key differs, would mean "correct"."""
     items = _quiz(3)
     samples = [
         {"id": at, "input": item.sentence, "choices": item.options, "target": "A",
@@ -500,15 +492,13 @@ def test_the_third_option_and_an_invalid_letter_are_no_marks(tmp_path: Path) -> 
     ]  # fmt: skip
     path = tmp_path / "log.json"
     path.write_text(json.dumps({"eval": {"model": "m"}, "samples": samples}))
-    assert [*_chosen(path, items)["m"].values()] == [2, None, 2]
+    assert [*_read_choices(path, items)["m"].values()] == [2, None, 2]
 
 
 @pytest.mark.parametrize("target", ["letter", "text", "index"])
 @pytest.mark.parametrize("reply", ["letter", "text"])
-def test_replies_may_be_of_another_kind_than_the_keys(
-    target: str, reply: str, tmp_path: Path
-) -> None:
-    """In every second item an option is another's letter; nine of ten replies decide the kind."""
+def test_replies_may_differ_in_kind_from_the_keys(target: str, reply: str, tmp_path: Path) -> None:
+    """The options of every second item are letters; 90 % of replies decide the kind."""
 
     def write(problem: Problem, kind: str) -> str:
         at = problem.answer or 0
@@ -518,26 +508,26 @@ def test_replies_may_be_of_another_kind_than_the_keys(
         {"doc": _doc(p), "target": write(p, target), "filtered_resps": [write(p, reply)]}
         for p in LETTERED
     ]
-    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
-    assert _chosen(path, LETTERED) == {"m": {p.id: p.answer for p in LETTERED}}
+    path = _write_lines(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    assert _read_choices(path, LETTERED) == {"m": {p.id: p.answer for p in LETTERED}}
 
 
 @pytest.mark.parametrize("start", [0, 1])
-def test_replies_may_be_numbers_next_to_invalid_ones(start: int, tmp_path: Path) -> None:
-    """Nine of ten readable replies decide the kind; the harness counts from 0, a model from 1."""
+def test_numeric_replies_may_count_from_0_or_1(start: int, tmp_path: Path) -> None:
+    """90 % of the readable replies decide the kind."""
     rows = [
         {"doc": _doc(p), "target": str(p.answer),
          "filtered_resps": [str((p.answer or 0) + start) if at % 4 else "I can't"]}
         for at, p in enumerate(LETTERED)
     ]  # fmt: skip
-    path = _written(tmp_path / "m" / "samples_quiz.jsonl", rows)
+    path = _write_lines(tmp_path / "m" / "samples_quiz.jsonl", rows)
     with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
-        found = _chosen(path, LETTERED)["m"]
+        found = _read_choices(path, LETTERED)["m"]
     assert found == {p.id: p.answer if at % 4 else None for at, p in enumerate(LETTERED)}
 
 
-def test_a_letter_without_helms_mapping_is_a_letter(tmp_path: Path) -> None:
-    """An option's text that is another option's letter is not what the model meant."""
+def test_reply_without_a_helm_mapping_is_a_letter(tmp_path: Path) -> None:
+    """It may also be the text of another option."""
     states = [
         {
             "instance": {
@@ -553,22 +543,21 @@ def test_a_letter_without_helms_mapping_is_a_letter(tmp_path: Path) -> None:
         for p in LETTERED
     ]
     log = {"adapter_spec": {"model": ""}, "request_states": states}
-    path = _written(tmp_path / "run" / "scenario_state.json", [log])
-    assert _chosen(path, LETTERED) == {"run": {p.id: p.answer for p in LETTERED}}
+    path = _write_lines(tmp_path / "run" / "scenario_state.json", [log])
+    assert _read_choices(path, LETTERED) == {"run": {p.id: p.answer for p in LETTERED}}
 
 
-def test_a_folder_may_have_compressed_logs(tmp_path: Path) -> None:
-    """Samples in gzip are read from a folder as from a file."""
+def test_compressed_logs_in_a_folder_are_read(tmp_path: Path) -> None:
     data = _quiz(2)
-    path = _written(tmp_path / "m" / "samples_a.jsonl",
+    path = _write_lines(tmp_path / "m" / "samples_a.jsonl",
                     [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data])  # fmt: skip
     path.with_name("samples_a.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
     path.unlink()
-    assert _chosen(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
+    assert _read_choices(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
 
 
-def test_numbers_that_label_some_options_are_read_as_the_keys_are(tmp_path: Path) -> None:
-    """In ARC, the options of some items are labelled 1 to 4, and those of others A to D."""
+def test_numeric_option_labels_match_the_keys(tmp_path: Path) -> None:
+    """In ARC, some items have the labels 1 to 4, others A to D."""
     data = _quiz()
     samples = []
     for at, problem in enumerate(data):
@@ -577,11 +566,11 @@ def test_numbers_that_label_some_options_are_read_as_the_keys_are(tmp_path: Path
         key = labels[problem.answer or 0]
         doc = {"id": problem.id, "question": problem.sentence, "choices": choices, "answerKey": key}
         samples.append({"doc": doc, "target": key, "resps": [[key]], "filtered_resps": [key]})
-    path = _written(tmp_path / "m" / "samples_arc_1.jsonl", samples)
-    assert [*_chosen(path, data)["m"].values()] == [*data.answers]
+    path = _write_lines(tmp_path / "m" / "samples_arc_1.jsonl", samples)
+    assert [*_read_choices(path, data)["m"].values()] == [*data.answers]
 
 
-def test_targets_count_in_the_order_of_the_requests(tmp_path: Path) -> None:
+def test_targets_are_indices_of_requests(tmp_path: Path) -> None:
     """In SciQ, the correct option is the last request, but may be any option of the data."""
     data, samples = _quiz(), []
     for problem in data:
@@ -591,7 +580,7 @@ def test_targets_count_in_the_order_of_the_requests(tmp_path: Path) -> None:
         doc = {"question": problem.sentence} | dict(zip(names, ends, strict=True))
         ends_scored = [f" {one}" for one in ends]
         samples.append(_sample(doc, [-4, -3, -2, -1], ends_scored, target="3"))
-    path = _written(tmp_path / "m" / "samples_sciq_1.jsonl", samples)
+    path = _write_lines(tmp_path / "m" / "samples_sciq_1.jsonl", samples)
     found = answers.read(path, data)["m"]
     assert [found.by_id[one.id].choice for one in data] == [*data.answers]
     assert found.log.keys_differ == ()

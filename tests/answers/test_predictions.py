@@ -1,4 +1,4 @@
-"""Prediction files: what is written is read, and what does not fit is told."""
+"""Prediction files: round trips and refused files."""
 
 import json
 from pathlib import Path
@@ -15,12 +15,12 @@ PROBLEMS = make_twins(5)
 
 
 def predictions(dataset: Dataset = PROBLEMS) -> tuple[Prediction, ...]:
-    """Return predictions of the first option everywhere."""
+    """Predict the first option for all problems."""
     return tuple(Prediction(problem.id, 0, (0.25, -1.5)) for problem in dataset)
 
 
 def written(path: Path) -> Path:
-    """Write predictions to a file in that folder."""
+    """Write predictions to a file in that folder and return its path."""
     file = path / "p.jsonl"
     answers.write_predictions(
         predictions(), file, PROBLEMS, solver="mine", parameters={"seed": 3, "of": ["a", None]}
@@ -29,7 +29,7 @@ def written(path: Path) -> Path:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """Predictions, the solver's name, its parameters and the data's digest come back."""
+    """Predictions, solver, parameters and the data's digest are a round trip."""
     found = answers.read_predictions(written(tmp_path))
     assert found.predictions == predictions()
     assert found.solver == "mine"
@@ -46,10 +46,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
         unique_by=lambda made: made[0],
     )
 )
-def test_any_id_and_score_comes_back(
+def test_any_id_and_finite_score_is_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, list[float]]]
 ) -> None:
-    """Ids of any text and finite scores of any size come back as they were."""
     file = tmp_path_factory.mktemp("any") / "p.jsonl"
     dataset = Dataset(
         Problem(name, "A _ b.", tuple(map(str, range(len(scores))))) for name, scores in made
@@ -59,8 +58,7 @@ def test_any_id_and_score_comes_back(
     assert answers.read_predictions(file, dataset).predictions == tuple(given_)
 
 
-def test_ties_and_invalid_answers_are_written_and_read(tmp_path: Path) -> None:
-    """A tie comes back, with scores and without, and an invalid answer is null."""
+def test_ties_and_invalid_answers_are_a_round_trip(tmp_path: Path) -> None:
     made = [
         Prediction(p.id, 0, (0.5, 0.5) if n % 2 else (), (0, 1)) for n, p in enumerate(PROBLEMS)
     ]
@@ -71,16 +69,14 @@ def test_ties_and_invalid_answers_are_written_and_read(tmp_path: Path) -> None:
     assert answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
 
 
-def test_a_tie_between_options_that_are_not_there_is_refused(tmp_path: Path) -> None:
-    """A tied option that the problem does not have is refused beside the data."""
+def test_tie_with_a_nonexistent_option_is_refused(tmp_path: Path) -> None:
     lines = [f'{{"id":"{p.id}","choice":0,"tied":[0,2]}}' for p in PROBLEMS]
     (tmp_path / "p.jsonl").write_text("\n".join(lines), "utf-8")
     with pytest.raises(DataError, match=r"the choice 2 of '0-0' is not one of 2 options"):
         answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
 
 
-def test_the_order_of_the_file_is_of_no_account(tmp_path: Path) -> None:
-    """Beside its data set, predictions come in the order of the problems."""
+def test_predictions_are_returned_in_the_order_of_problems(tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     answers.write_predictions(predictions()[::-1], file, PROBLEMS, solver="mine")
     header, *lines = file.read_text("utf-8").splitlines()
@@ -88,16 +84,14 @@ def test_the_order_of_the_file_is_of_no_account(tmp_path: Path) -> None:
     assert answers.read_predictions(file, PROBLEMS).predictions == predictions()
 
 
-def test_the_header_tells_nothing_of_the_answers(tmp_path: Path) -> None:
-    """Problems with and without answers give the same header."""
+def test_files_do_not_depend_on_the_answers_of_problems(tmp_path: Path) -> None:
     one, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     answers.write_predictions(predictions(), one, PROBLEMS, solver="mine")
     answers.write_predictions(predictions(), other, PROBLEMS.blind(), solver="mine")
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_a_file_without_a_header_is_read(tmp_path: Path) -> None:
-    """Somebody else's lines of id and choice are predictions, named after the file."""
+def test_file_without_a_header_is_read(tmp_path: Path) -> None:
     file = tmp_path / "theirs.jsonl"
     file.write_text("".join(f'{{"id": "{p.id}", "choice": 1}}\n' for p in PROBLEMS), "utf-8")
     found = answers.read_predictions(file, PROBLEMS)
@@ -150,8 +144,9 @@ LINE = '{"id":"0-0","choice":0}'
         ("\n", "the file is empty"),
     ],
 )
-def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: str) -> None:
-    """What is no prediction is refused, with the file, the line and the reason."""
+def test_invalid_lines_are_reported_with_their_place(
+    tmp_path: Path, text: str, message: str
+) -> None:
     (tmp_path / "bad").write_text(text, "utf-8")
     with pytest.raises(FormatError, match=message):
         answers.read_predictions(tmp_path / "bad")
@@ -164,26 +159,23 @@ def test_a_bad_line_is_told_with_its_place(tmp_path: Path, text: str, message: s
         ((*PROBLEMS.ids, "x", "y"), r"2 predictions with an unknown id \('x', 'y'\)$"),
     ],
 )
-def test_missing_and_extra_predictions_are_named(
+def test_missing_and_extra_predictions_are_refused(
     tmp_path: Path, ids: tuple[str, ...], message: str
 ) -> None:
-    """Problems without a prediction, and the other way round, are counted and the first named."""
     file = tmp_path / "p.jsonl"
     file.write_text("".join(json.dumps({"id": i, "choice": 0}) + "\n" for i in ids), "utf-8")
     with pytest.raises(DataError, match=message):
         answers.read_predictions(file, PROBLEMS)
 
 
-def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
-    """A file of ours with fewer lines than its header announces was cut short."""
+def test_truncated_file_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path)
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:-3]) + "\n", "utf-8")
     with pytest.raises(FormatError, match="announces 10 predictions, but 7 follow"):
         answers.read_predictions(file, PROBLEMS)
 
 
-def test_nothing_half_written_is_left(tmp_path: Path) -> None:
-    """Predictions that don't fit the data set, or have no place, leave no file behind."""
+def test_refused_predictions_leave_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
         answers.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
     (tmp_path / "no").touch()
@@ -192,8 +184,8 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "no"]
 
 
-def test_a_choice_may_have_a_decimal_zero(tmp_path: Path) -> None:
-    """A column of whole numbers with gaps is written by pandas with 1.0."""
+def test_choice_may_be_a_whole_float(tmp_path: Path) -> None:
+    """In a column of whole numbers with gaps, pandas writes 1.0."""
     path = tmp_path / "m.jsonl"
     path.write_text('{"id":"0","choice":1.0}\n{"id":"1","choice":null}\n', "utf-8")
     found = answers.read_predictions(path).predictions
@@ -202,7 +194,6 @@ def test_a_choice_may_have_a_decimal_zero(tmp_path: Path) -> None:
 
 
 def test_choices_that_count_from_1_are_refused(tmp_path: Path) -> None:
-    """Indices of which one is too large and none is 0 name the next option."""
     items = make_twins(2)
     lines = [json.dumps({"id": p.id, "choice": (p.answer or 0) + 1}) for p in items]
     path = tmp_path / "m.jsonl"

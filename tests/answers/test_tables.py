@@ -1,4 +1,4 @@
-"""Tables of answers: columns of models, a row for each model and item, grades, keys and ids."""
+"""Tables of answers: wide and long layouts, grades, keys and ids."""
 
 import json
 import re
@@ -16,8 +16,8 @@ from winosmith import Dataset, Problem, answers, formats, metrics
 from winosmith.errors import DataError, FormatError
 
 
-def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: Path) -> None:
-    """Of the options 3, 2 and 1 nobody knows which one "1" names, but which one "2" names."""
+def test_number_that_is_another_options_text_is_refused(tmp_path: Path) -> None:
+    """Here, "1" may mean the first option or the last, but "2" is the second in both ways."""
     items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
     path = write_text(tmp_path / "gpt.json", '{"q": "1"}')
     with pytest.raises(FormatError, match="another option's text"):
@@ -25,8 +25,7 @@ def test_a_label_that_is_a_number_and_another_options_text_is_refused(tmp_path: 
     assert answers.read(write_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
 
 
-def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
-    """A column of keys next to models, and one of texts, are not models."""
+def test_columns_without_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
     path = write_text(tmp_path / "t.csv", "id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n")
     with pytest.warns(formats.ReadingNote) as notes:
         assert [*answers.read(path, DATA)] == ["m"]
@@ -58,8 +57,8 @@ def test_columns_that_are_not_answers_are_omitted_with_a_note(tmp_path: Path) ->
         (None, "The items' ids are '0', '1', '2', …: if the data have a column of ids, name it"),
     ],
 )
-def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advice: str) -> None:
-    """If no id matches, the message names the data's column with these ids, or the items' ids."""
+def test_column_that_contains_the_ids_is_suggested(name: str | None, advice: str) -> None:
+    """If no column contains them, the message lists the ids of the items."""
     rows = [{"question": f"Who {at}?", "A": "x", "B": "y", "answer": "A"} for at in range(9)]
     start = "q" if name == "Ref" else "x"
     rows = [row | ({name: f"{start}{at}"} if name else {}) for at, row in enumerate(rows)]
@@ -88,10 +87,10 @@ def test_the_column_with_the_ids_of_the_answers_is_named(name: str | None, advic
         ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
     ],
 )  # fmt: skip
-def test_numbers_and_marks_are_models_answers_only_if_they_are_options(
+def test_numbers_are_answers_if_90_percent_are_options(
     columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
 ) -> None:
-    """Next to a column of letters, numbers are answers if nine of ten are texts of options."""
+    """The other column of the table has letters."""
     items = Dataset(
         Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
         for at in range(10)
@@ -127,8 +126,8 @@ def test_numbers_that_contradict_the_grades_are_refused() -> None:
         answers.read(table, DATA)
 
 
-def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
-    """With fewer options, I is no option, and a column of C and I has marks."""
+def test_c_and_i_are_letters_of_nine_options(tmp_path: Path) -> None:
+    """With fewer options, they mean "correct" and "incorrect"."""
     options = tuple(f"mark {at}" for at in range(9))
     items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
     path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
@@ -145,7 +144,7 @@ def test_c_and_i_are_letters_if_there_are_nine_options(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("container", ["csv", "jsonl", "table"])
-def test_a_table_may_have_a_row_for_each_model_and_item(
+def test_long_tables_are_read(
     model: str,
     item: str,
     answer: str,
@@ -153,7 +152,6 @@ def test_a_table_may_have_a_row_for_each_model_and_item(
     container: str,
     tmp_path: Path,
 ) -> None:
-    """Each model has its own answers in any order of rows; keys and times are omitted."""
     data = Dataset(DATA.problems[::2])
     said = {"a": KEYS[::2], "b": [(key + at % 3) % 4 for at, key in enumerate(KEYS[::2])]}
     rows = [
@@ -173,10 +171,8 @@ def test_a_table_may_have_a_row_for_each_model_and_item(
 
 
 @pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
-def test_a_row_for_each_model_and_item_may_have_a_grade(
-    marks: tuple[str, str], tmp_path: Path
-) -> None:
-    """An incorrect answer is a tie of all other options, so that it is never correct."""
+def test_long_table_may_have_grades(marks: tuple[str, str], tmp_path: Path) -> None:
+    """An incorrect answer is read as a tie of all other options, so it is never correct."""
     rows = [
         f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
     ]
@@ -187,8 +183,7 @@ def test_a_row_for_each_model_and_item_may_have_a_grade(
         assert right == [float(at % 3 != n) for at in range(12)]
 
 
-def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
-    """A column named `model` has answers if its cells are letters of options."""
+def test_column_named_model_may_contain_answers(tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.csv", "id,human,model\nq0,A,B\nq1,C,D\n")
     found = {
         name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
@@ -199,8 +194,8 @@ def test_a_column_of_models_may_have_the_answers_of_one(tmp_path: Path) -> None:
         answers.read(path, DATA)
 
 
-def test_a_model_named_like_an_option_is_one_in_any_order_of_rows() -> None:
-    """Most cells of `model` are no options, so all are names, whichever row is last."""
+def test_model_name_may_be_a_letter_of_an_option() -> None:
+    """Most cells of `model` aren't options, so all are names, whatever the order of the rows."""
     said = [("q0", "gpt", "A"), ("q2", "gpt", "B"), ("q4", "gpt", "C"), ("q6", "gpt", "D"),
             ("q0", "A", "B")]  # fmt: skip
     table = [dict(zip(("id", "model", "pick"), row, strict=True)) for row in said]
@@ -211,8 +206,7 @@ def test_a_model_named_like_an_option_is_one_in_any_order_of_rows() -> None:
         assert choices == {"gpt": {"q0": 0, "q2": 1, "q4": 2, "q6": 3}, "A": {"q0": 1}}
 
 
-def test_an_object_may_have_several_models(tmp_path: Path) -> None:
-    """Answers by model and id, by id and model, or as lists by model are the same."""
+def test_json_layouts_of_several_models_are_equivalent(tmp_path: Path) -> None:
     said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
     by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
     by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
@@ -224,8 +218,7 @@ def test_an_object_may_have_several_models(tmp_path: Path) -> None:
                 for model, of in found.items()} == said  # fmt: skip
 
 
-def test_ids_may_be_the_index_or_the_questions(tmp_path: Path) -> None:
-    """An unnamed index of texts has the ids; a question is an item if no other has it."""
+def test_ids_may_be_an_unnamed_index_or_the_questions(tmp_path: Path) -> None:
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
     asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
@@ -238,7 +231,6 @@ def test_ids_may_be_the_index_or_the_questions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
-    """A table whose cells are not separated by commas may have 0,53."""
     rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     head = ["id", *(f"score{n}" for n in range(1, 5))]
@@ -248,22 +240,22 @@ def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
     assert found[0].scores[KEYS[0]] == -0.53
 
 
-def test_a_letter_that_looks_like_another_is_not_read_as_it(tmp_path: Path) -> None:
-    """Among Latin letters, the Cyrillic В is neither the second option nor the third."""
+def test_cyrillic_letter_among_latin_ones_is_invalid(tmp_path: Path) -> None:
+    """Here: the Cyrillic В, which looks like the Latin B."""
     path = write_text(tmp_path / "m.csv", "id,m\nq0,A\nq2,B\nq4,В\n")
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
 
 
 @pytest.mark.parametrize("letters", ["ABCD", "أبجد", "أبتث", "アイウエ", "イロハニ"])
-def test_letters_are_read_in_the_order_that_fits_most(tmp_path: Path, letters: str) -> None:
-    """Arabic and Japanese letters mark options in two orders; イ is second or first."""
+def test_best_matching_alphabet_order_is_used(tmp_path: Path, letters: str) -> None:
+    """Arabic and Japanese letters have two orders; イ is second or first."""
     rows = (f"{name},{letters[key]}\n" for name, key in zip(DATA.ids, KEYS, strict=True))
     path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(rows))
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == KEYS
 
 
-def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
-    """Answers to items numbered from 0 by numbers from 1 would all be those of another item."""
+def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> None:
+    """Each answer would belong to another item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
     with pytest.raises(FormatError, match="the answers' ids count from 1, but the data set's ids"):
@@ -288,7 +280,6 @@ def test_numbers_from_1_are_not_ids_from_0(tmp_path: Path) -> None:
 def test_columns_about_the_items_are_omitted(
     head: str, column: str, models: list[str], tmp_path: Path
 ) -> None:
-    """With a row per item and columns of letters, other columns are facts about the items."""
     cells = zip(DATA.ids, column.split(), KEYS, strict=True)
     rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
     path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
@@ -298,8 +289,8 @@ def test_columns_about_the_items_are_omitted(
     assert [one.choice for one in found["gpt"].predictions] == KEYS
 
 
-def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
-    """Seconds are no options, even if one is 1.0, and the grades are read."""
+def test_grades_next_to_times_are_read(tmp_path: Path) -> None:
+    """Times aren't options, even if one is 1.0."""
     rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
     path = write_text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
     with pytest.warns(formats.ReadingNote, match="'time' has numbers .other columns have grades"):
@@ -307,8 +298,8 @@ def test_grades_may_be_next_to_times(tmp_path: Path) -> None:
     assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
 
 
-def test_thousands_are_not_decimals(tmp_path: Path) -> None:
-    """Neither an id nor an answer of 1,000 means 1; an option's text comes first."""
+def test_thousands_separators_are_not_decimal_commas(tmp_path: Path) -> None:
+    """An option's text takes precedence."""
     items = Dataset(
         Problem(name, f"How many {name}?", options, 0, blank=None)
         for name, options in (("1", ("1000", "1")), ("1000", ("1", "2")), ("x", ("2,0", "1,0")))
@@ -319,20 +310,19 @@ def test_thousands_are_not_decimals(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
-def test_a_single_mark_is_no_markup(answer: str, tmp_path: Path) -> None:
-    """Only markup on both sides is removed."""
+def test_markup_on_one_side_is_not_removed(answer: str, tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.csv", f"id,m\nq0,{answer}\nq2,A\n")
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, 0]
 
 
-def test_the_third_option_and_an_invalid_letter_are_not_marks(tmp_path: Path) -> None:
-    """Answers are marks only if I, for incorrect, is one of them."""
+def test_c_and_n_without_i_are_letters(tmp_path: Path) -> None:
+    """C means "correct" only if I, for "incorrect", occurs too."""
     path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,N\nq2,C\n")
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [2, None, 2]
 
 
-def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
-    """Nor is an index in which a text occurs twice."""
+def test_id_column_takes_precedence_over_the_index(tmp_path: Path) -> None:
+    """An index with duplicates is never the ids."""
     letters = [LETTERS[key] for key in KEYS]
     for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
         table = pd.DataFrame({"qID": DATA.ids, "m": letters}, index=index)
@@ -352,12 +342,12 @@ def test_an_index_is_not_the_ids_if_a_column_is(tmp_path: Path) -> None:
         ("gpt", "ABCD" * 3, ["gpt"]),
     ],
 )
-def test_answers_may_be_named_like_a_key(
+def test_column_named_answer_may_contain_answers(
     other: str, cells: Sequence[object], models: list[str], tmp_path: Path
 ) -> None:
-    """A column `answer` that differs from the keys has answers if no other column has letters.
+    """It must differ from the keys, and no other column may have letters.
 
-    If it is the only model, the model is named after the file.
+    The model is then named after the file.
     """
     wrong = [(key + (at + 1) % 2) % 4 for at, key in enumerate(KEYS)]
     rows = [f"{p.id},{LETTERS[said]},{cell}"
@@ -423,8 +413,8 @@ def test_keys_and_grades_next_to_a_prediction_are_compared(
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])
-def test_keys_in_a_table_are_compared(head: str, tmp_path: Path) -> None:
-    """As in a log, items whose key differs from the data's are listed; the data's key counts."""
+def test_keys_in_a_table_are_compared_with_the_data(head: str, tmp_path: Path) -> None:
+    """As in a log, differing items are listed, and the keys of the data count."""
     rows = [f"{p.id},{LETTERS[(key + (at < 2)) % 4]},{LETTERS[key]}"
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
     path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt", *rows]))
@@ -434,8 +424,7 @@ def test_keys_in_a_table_are_compared(head: str, tmp_path: Path) -> None:
     assert (found.log.keys_differ, found.log.keys_compared) == (("q0", "q1"), 12)
 
 
-def test_answers_may_be_inside_an_object_about_the_run(tmp_path: Path) -> None:
-    """Records, a list or an object by id are read next to the model and the date."""
+def test_answers_inside_a_run_object_are_read(tmp_path: Path) -> None:
     letters = [LETTERS[key] for key in KEYS]
     by_id = dict(zip(DATA.ids, letters, strict=True))
     records = [{"id": name, "answer": letter} for name, letter in by_id.items()]
@@ -448,8 +437,8 @@ def test_answers_may_be_inside_an_object_about_the_run(tmp_path: Path) -> None:
     assert [one.choice for one in next(iter(found.values())).predictions] == KEYS
 
 
-def test_ids_may_differ_in_case_and_columns_be_those_of_pandas(tmp_path: Path) -> None:
-    """`melt` names its columns `variable` and `value`; an id in capitals or NFD is unique."""
+def test_ids_may_differ_in_case_or_unicode_form(tmp_path: Path) -> None:
+    """The columns `variable` and `value` are those of pandas' `melt`."""
     table = pd.DataFrame({"id": [name.upper() for name in DATA.ids]})
     table = table.assign(gpt=[LETTERS[key] for key in KEYS], llama="A").melt(id_vars="id")
     found = answers.read(table, DATA)
@@ -461,8 +450,7 @@ def test_ids_may_differ_in_case_and_columns_be_those_of_pandas(tmp_path: Path) -
         assert {*answers.read(table, items)["m"].by_id} == {*items.ids}
 
 
-def test_answers_to_more_items_are_omitted_only_with_partial(tmp_path: Path) -> None:
-    """A table with rows for all items and for others is of this data set, but not complete."""
+def test_answers_to_unknown_items_are_refused_unless_partial(tmp_path: Path) -> None:
     rows = [f"{problem.id},{LETTERS[key]}" for problem, key in zip(DATA, KEYS, strict=True)]
     path = write_text(tmp_path / "m.csv", "\n".join(["id,gpt", *rows]))
     few = DATA.select(range(3))
@@ -472,8 +460,8 @@ def test_answers_to_more_items_are_omitted_only_with_partial(tmp_path: Path) -> 
         assert metrics.grade_models(path, few, partial=True)["gpt"].credit.tolist() == [1, 1, 1]
 
 
-def test_a_column_of_keys_is_no_model(tmp_path: Path) -> None:
-    """Next to probabilities, the only column with letters may be the key, which is all correct."""
+def test_column_of_keys_is_refused_as_a_model(tmp_path: Path) -> None:
+    """Next to probabilities, it is the only column with letters."""
     rows = [
         f"{p.id},{LETTERS[key]},0.{at}1" for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))
     ]
@@ -494,8 +482,8 @@ def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused(tmp_path: P
     assert [*graded] == ["5"]
 
 
-def test_columns_of_options_are_not_grades() -> None:
-    """If each row has one true, the columns may be the options, not models."""
+def test_columns_of_options_are_not_read_as_grades() -> None:
+    """If exactly one per row is true, the columns may be options, not models."""
     columns = {LETTERS[at]: [key == at for key in KEYS] for at in range(4)}
     table = pd.DataFrame({"id": DATA.ids, **columns})
     with pytest.raises(FormatError, match="exactly one of the columns 'A', 'B', 'C', … is true"):
@@ -504,8 +492,7 @@ def test_columns_of_options_are_not_grades() -> None:
     assert [*answers.read(table, DATA)] == [*"ABCD"]
 
 
-def test_grades_of_items_whose_options_are_letters_fit_the_answers() -> None:
-    """A letter that is another option's text is correct only by its kind, like the grade."""
+def test_grades_of_items_with_letter_options_match_answers() -> None:
     said = [(key + at // 6) % 4 for at, key in enumerate(KEYS)]
     table = [{"id": p.id, "answer": LETTERS[own], "is_correct": own == p.answer}
              for p, own in zip(DATA, said, strict=True)]  # fmt: skip
@@ -515,8 +502,8 @@ def test_grades_of_items_whose_options_are_letters_fit_the_answers() -> None:
     assert found.log == answers.Log()
 
 
-def test_a_number_that_is_the_same_in_all_rows_is_no_answer() -> None:
-    """Next to letters, a count such as the number of attempts is a fact about the run."""
+def test_constant_numbers_next_to_letters_are_not_answers() -> None:
+    """Such a column may be the number of attempts."""
     table = pd.DataFrame({"id": DATA.ids, "gpt": [LETTERS[key] for key in KEYS], "attempts": 1})
     with pytest.warns(formats.ReadingNote, match="'attempts' has numbers"):
         assert [*answers.read(table, DATA)] == ["gpt"]
@@ -524,8 +511,7 @@ def test_a_number_that_is_the_same_in_all_rows_is_no_answer() -> None:
     assert [*answers.read(table, DATA)] == ["gpt"]
 
 
-def test_the_ids_may_be_in_any_column(tmp_path: Path) -> None:
-    """Without a usual name, the column of ids is the one that matches most items."""
+def test_id_column_is_the_one_that_matches_most_items(tmp_path: Path) -> None:
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"gpt": letters, "Frage": DATA.ids})
     records = {str(at): {"question_id": p.id, "gpt": LETTERS[key]}
@@ -535,23 +521,23 @@ def test_the_ids_may_be_in_any_column(tmp_path: Path) -> None:
         assert [one.choice for one in answers.read(given, DATA)["gpt"].predictions] == KEYS
 
 
-def test_numbers_with_decimal_commas_may_be_texts(tmp_path: Path) -> None:
-    """Of the options 2, 1 and 3 nobody knows which one "1,0" names."""
+def test_ambiguous_number_with_decimal_comma_is_refused(tmp_path: Path) -> None:
+    """Here, "1,0" may mean the first option or the text 1."""
     items = Dataset([Problem("q", "How many?", ("2", "1", "3"), 0, blank=None)])
     with pytest.raises(FormatError, match="another option's text"):
         answers.read(write_text(tmp_path / "m.csv", "id;m\nq;1,0\n"), items)
 
 
-def test_scores_may_be_next_to_answers_of_other_names() -> None:
-    """Records with an id and scores are ours only without other keys."""
+def test_scores_next_to_other_answer_columns_are_ignored() -> None:
+    """Only records without other keys are winosmith's own."""
     table = [{"id": p.id, "pred": LETTERS[key], "scores": [0.1, 0.2]}
              for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     (found,) = answers.read(table, DATA).values()
     assert [one.choice for one in found.predictions] == KEYS
 
 
-def test_ids_from_1_are_refused_for_items_from_0_also_if_some_are_missing(tmp_path: Path) -> None:
-    """Each answer would be that of the next item, so a subset would have a false accuracy."""
+def test_incomplete_answer_ids_from_1_are_refused(tmp_path: Path) -> None:
+    """Each answer would belong to the next item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     for ids in ([*range(1, 12)], [1, 2, 3, 4, 5, 6, 8, 12], [1, 2, 3, 4]):
         tables = ["id,m\n" + "".join(f"{at},A\n" for at in ids),
@@ -563,8 +549,7 @@ def test_ids_from_1_are_refused_for_items_from_0_also_if_some_are_missing(tmp_pa
     assert [*answers.read(path, items)["m"].by_id] == ["1", "2", "3"]
 
 
-def test_letters_next_to_the_options_in_another_order_are_refused(tmp_path: Path) -> None:
-    """In such a table, A is another option than in the data; the options' texts are the same."""
+def test_letters_for_options_in_another_order_are_refused(tmp_path: Path) -> None:
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
     rows = [{"id": p.id, "options": [*p.options][::-1], "m": "A"} for p in items]
     with pytest.raises(FormatError, match=r"the options of 'q1', .* are in another order"):
@@ -574,7 +559,7 @@ def test_letters_next_to_the_options_in_another_order_are_refused(tmp_path: Path
 
 
 def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> None:
-    """The ids of a shuffled copy of the data belong to other items."""
+    """For example, the ids of a shuffled copy of the data."""
     shifted = [*DATA[1:], DATA[0]]
     rows = [
         {"id": p.id, "question": q.sentence, "m": "A"} for p, q in zip(DATA, shifted, strict=True)
@@ -583,8 +568,8 @@ def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> N
         answers.read(rows, DATA)
 
 
-def test_an_answer_that_is_another_items_question_is_an_answer(tmp_path: Path) -> None:
-    """In a quiz of words in both directions, each option is the question of another item."""
+def test_answer_may_be_the_question_of_another_item(tmp_path: Path) -> None:
+    """In a vocabulary quiz in both directions, each option is also a question."""
     words = {"cat": "Katze", "dog": "Hund", "ox": "Ochse"}
     pairs = [*words.items(), *((two, one) for one, two in words.items())]
     texts = [tuple(words.values()), tuple(words)]

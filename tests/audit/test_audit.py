@@ -1,4 +1,4 @@
-"""Probes, the rest of a reviewer's list, rules that fail, and the page."""
+"""Probes, the review of items, rules that break, and the page."""
 
 import json
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from winosmith.errors import DataError, InputError
 from winosmith.testing import make_twins
 
 
-def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
-    """Make items whose key holds the word "granite" in a share of them, else the other option."""
+def _make_items(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
+    """Make items of a "granite" and a "velvety" option; a fraction has the key "granite"."""
     rng = np.random.default_rng(seed)
     found = []
     for at in range(n):
@@ -32,9 +32,8 @@ def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
     return Dataset(found, name)
 
 
-def test_a_probe_finds_a_word_that_tells() -> None:
-    """A word that is right four times in five is guessed from the options, and named."""
-    items = audit.Items.from_dataset(_worded(200, 0.8))
+def test_probe_finds_a_word_that_reveals_the_key() -> None:
+    items = audit.Items.from_dataset(_make_items(200, 0.8))
     options, question, both = audit.fit_probes(items, draws=49)
     assert options.right > 0.7
     assert options.p == both.p == 0.02
@@ -44,26 +43,24 @@ def test_a_probe_finds_a_word_that_tells() -> None:
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
 
 
-def test_a_probe_of_random_keys_is_within_its_null() -> None:
-    """Where no word tells, the share guessed lies among those of keys dealt anew."""
-    probe = audit.fit_probes(audit.Items.from_dataset(_worded(200, 0.5, seed=4)), draws=49)[0]
+def test_accuracy_of_probe_on_random_keys_is_within_its_null() -> None:
+    probe = audit.fit_probes(audit.Items.from_dataset(_make_items(200, 0.5, seed=4)), draws=49)[0]
     assert probe.low <= probe.right <= probe.high
 
 
 class _Places:
-    """Each word a column, so that what is told by vectors can be reckoned."""
+    """An embedder with one column per word, so that results can be computed by hand."""
 
     parameters: ClassVar = {"embedder": "places"}
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return which words a text has."""
+        """Return a column per word: whether the text contains it."""
         words = ["granite", "velvety", "river", "mouse", "how", "big", "was", "old"]
         return np.array([[word in text.split() for word in words] for text in texts], np.float32)
 
 
-def test_vectors_find_what_words_find() -> None:
-    """A word that is right four times in five is guessed from vectors that have it as a column."""
-    data = _worded(200, 0.8)
+def test_probe_on_vectors_finds_the_same_word_as_on_words() -> None:
+    data = _make_items(200, 0.8)
     found = audit.audit(data, cues=audit.CUES[:5], draws=19, probe_draws=199, embedder=_Places())
     by_words, by_vectors = found.parts[0].probes[:3], found.parts[0].probes[3:]
     assert [(probe.by, probe.sees) for probe in by_vectors] == [
@@ -81,8 +78,8 @@ def test_vectors_find_what_words_find() -> None:
     assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"
 
 
-def test_vectors_see_whether_an_option_is_like_its_question() -> None:
-    """An option that says what is asked is found by one who sees both, and by nobody else."""
+def test_probe_finds_options_that_repeat_the_question() -> None:
+    """Only the probe that sees both question and options finds this."""
     rng = np.random.default_rng(0)
     data = []
     for at in range(240):
@@ -97,8 +94,7 @@ def test_vectors_see_whether_an_option_is_like_its_question() -> None:
     assert both.right > 0.95
 
 
-def test_vectors_of_a_question_tell_a_position() -> None:
-    """Where questions with "old" have their key first, the question alone tells; options don't."""
+def test_probe_on_vectors_finds_questions_that_reveal_a_position() -> None:
     rng = np.random.default_rng(1)
     data = []
     for at in range(240):
@@ -113,9 +109,8 @@ def test_vectors_of_a_question_tell_a_position() -> None:
     assert (question.right > 0.7, question.p) == (True, 0.025)
 
 
-def test_copies_and_the_order_of_items_change_nothing_that_vectors_guess() -> None:
-    """Each item twice, with its options turned round, or items the other way round: the same."""
-    data = _worded(120, 0.7)
+def test_probe_on_vectors_ignores_duplicates_and_order() -> None:
+    data = _make_items(120, 0.7)
     again = [
         replace(p, id=f"{p.id}b", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
     ]
@@ -125,23 +120,21 @@ def test_copies_and_the_order_of_items_change_nothing_that_vectors_guess() -> No
             for some in (Dataset(data), other)
         )
         for before, after in zip(one, two, strict=True):
-            if before.sees != "question":  # whose guesses are positions
+            if before.sees != "question":  # that probe predicts positions
                 assert (before.right, before.p) == (after.right, after.p)
 
 
-def test_an_embedder_that_gives_no_vector_a_text_is_refused() -> None:
-    """The message tells the shape that came."""
-
+def test_embedder_with_too_few_vectors_is_refused() -> None:
     class Short(_Places):
         def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
             return super().embed_texts(texts[:3])
 
     with pytest.raises(DataError, match=r"shape \(3, 8\) for 10 texts"):
-        audit.fit_probes(audit.Items.from_dataset(_worded(60, 0.5)), Short())
+        audit.fit_probes(audit.Items.from_dataset(_make_items(60, 0.5)), Short())
 
 
-def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() -> None:
-    """Two hundred questions in the same words with yes and no as options are as many draws."""
+def test_template_items_with_class_options_are_drawn_separately() -> None:
+    """The 200 questions have the same words, and the options are yes and no."""
     data = Dataset(
         _item(str(at), f"Is the number {at} a prime number?", ("no", "yes"), int(at % 5 > 0))
         for at in range(200)
@@ -156,8 +149,7 @@ def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() ->
     assert len(audit.Items.from_dataset(twins).unit_starts) == 200
 
 
-def test_a_question_that_tells_its_position_is_found() -> None:
-    """Labels that are the same options everywhere are guessed from the question alone."""
+def test_probe_finds_questions_that_reveal_a_label() -> None:
     rng = np.random.default_rng(1)
     rows = [("denied", 0) if rng.random() < 0.5 else ("praised", 1) for _ in range(120)]
     data = Dataset(
@@ -176,11 +168,11 @@ def test_a_question_that_tells_its_position_is_found() -> None:
     assert options.p > 0.05
 
 
-def test_a_long_question_is_paired_by_its_end() -> None:
-    """Of a passage with its question at the end, the last forty content words meet the options."""
+def test_probe_pairs_options_with_the_end_of_a_long_question() -> None:
+    """It uses the last 40 content words: a passage has its question at the end."""
     data = [
         replace(p, sentence=" ".join(["early", *(f"w{at}x{n}" for n in range(60)), "late _"]))
-        for at, p in enumerate(_worded(80, 0.9))
+        for at, p in enumerate(_make_items(80, 0.9))
     ]
     told = {
         word.text
@@ -195,8 +187,7 @@ def test_a_long_question_is_paired_by_its_end() -> None:
     assert "early w" not in html
 
 
-def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
-    """With few items the page says that no model was tried; shared options are classes."""
+def test_page_reports_too_few_items_for_probes_and_classes() -> None:
     data = Dataset(
         (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(at > 2)) for at in range(40)),
         "mine",
@@ -207,8 +198,8 @@ def test_a_page_says_where_nothing_was_learnt_and_what_are_classes() -> None:
     assert "The options are classes (no, yes)" in html
 
 
-def test_a_page_states_the_blocks_that_findings_do_not_list() -> None:
-    """Look-alikes with other words are no near-duplicates, but they share a block."""
+def test_page_counts_blocks_of_items_that_are_not_duplicates() -> None:
+    """Items that differ in several words are no near-duplicates, but share a block."""
     pairs = [
         _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} v was {word}", (f"a{at}", f"b{at}"), half)
         for at in range(20)
@@ -221,9 +212,8 @@ def test_a_page_states_the_blocks_that_findings_do_not_list() -> None:
     assert "; pairs of nearly identical items;" in html
 
 
-def test_probes_know_no_order_of_items_and_weigh_copies_once() -> None:
-    """Rows in another order, or each twice, leave what is guessed and its p as they were."""
-    data = _worded(80, 0.7)
+def test_probes_ignore_row_order_and_duplicates() -> None:
+    data = _make_items(80, 0.7)
     rows = np.random.default_rng(0).permutation(80).tolist()
     twice = Dataset([*data, *(Problem(p.id + "x", p.sentence, p.options, p.answer) for p in data)])
     told = [
@@ -240,8 +230,7 @@ def _item(name: str, question: str, options: tuple[str, ...], answer: int | None
     return Problem(name, f"{question} _", options, answer)
 
 
-def test_options_that_differ_in_case_or_an_end_mark_are_equal() -> None:
-    """A case or a full stop tells no options apart; an article or a sign does."""
+def test_options_that_differ_in_case_or_final_mark_are_equal() -> None:
     data = Dataset(
         [
             _item("equal", "What fell?", ("The cup.", "the cup")),
@@ -252,8 +241,7 @@ def test_options_that_differ_in_case_or_an_end_mark_are_equal() -> None:
     assert audit.review(data).equal_option_ids == ("equal",)
 
 
-def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
-    """Identical items are copies, with other keys contradictions; one changed word is near."""
+def test_duplicates_contradictions_and_near_duplicates_are_separate() -> None:
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"
     data = Dataset(
         [
@@ -269,8 +257,7 @@ def test_copies_contradictions_and_near_copies_are_told_apart() -> None:
     assert set(seen.near_duplicates) == {("a", "c"), ("b", "c")}
 
 
-def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
-    """Their answers stand side by side, same options first; equal answers are not among them."""
+def test_near_duplicates_with_differing_answers_are_listed() -> None:
     asked = "Which of the many stones that lie beside the river is the {} of them all?"
     data = Dataset(
         [
@@ -293,8 +280,7 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     assert "Check whether one of the keys is wrong" in table
 
 
-def test_what_a_template_or_another_list_left_is_found() -> None:
-    """Odd numbers of options and unfilled fields are found; an invisible sign hides no copy."""
+def test_unfilled_fields_and_uneven_options_are_found() -> None:
     texts = ["Which cup fell?", "Which c\u200bup fell?", "Is <answer> so?", "Why {x} and <b>?"]
     options = [("a", "b", "c"), ("a", "b", "c"), ("a", "b"), ("{{answerA}}", "b", "c")]
     seen = _review.review(Dataset(
@@ -308,8 +294,7 @@ def test_what_a_template_or_another_list_left_is_found() -> None:
     )
 
 
-def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
-    """A Cyrillic letter in each word, or letters of full width, make no other item."""
+def test_shared_items_are_found_despite_lookalike_letters() -> None:
     text = "Which stone broke the old oven over there?"
     for table in (
         {ord("o"): "\u043e", ord("e"): "\u0435"},
@@ -321,8 +306,8 @@ def test_letters_of_another_alphabet_hide_no_item_of_another_split() -> None:
         assert shared == {("train", "test"): (("a", "b"),)}
 
 
-def test_a_rule_that_no_item_carries_has_no_row() -> None:
-    """Of yes and no there is no third option: no band of no width, but a name in a sentence."""
+def test_positions_without_options_have_no_row() -> None:
+    """Items of two options have no third; a sentence lists such cues."""
     rng = np.random.default_rng(0)
     data = Dataset(
         (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(rng.integers(2)))
@@ -335,8 +320,7 @@ def test_a_rule_that_no_item_carries_has_no_row() -> None:
     assert html.count("the second") > html.count("the third") == 1
 
 
-def test_items_that_splits_share_are_found() -> None:
-    """An item of the test split that is in training, nearly so, is told with both ids."""
+def test_near_duplicates_between_splits_are_found() -> None:
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
@@ -347,8 +331,8 @@ def test_items_that_splits_share_are_found() -> None:
     assert told.failures("leak") == ["test: t is identical or nearly identical to a in train"]
 
 
-def test_a_template_is_not_told_in_all_its_pairs() -> None:
-    """Of items that are like all others each is told beside twenty, and splits still share it."""
+def test_near_duplicate_pairs_of_a_template_are_limited() -> None:
+    """Each item has about twenty of its pairs; splits that share the template are found anyway."""
     words = "the long template of a question whose words are all the same but for the number"
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
     pairs = _review.find_near_duplicates(data)
@@ -357,8 +341,7 @@ def test_a_template_is_not_told_in_all_its_pairs() -> None:
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
-def test_licences_and_missing_keys_are_counted() -> None:
-    """Items that state no licence, and those without a key, are told by number."""
+def test_missing_licences_and_keys_are_counted() -> None:
     licensed = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     seen = audit.review(Dataset([licensed, _item("b", "Who?", ("x", "y"), None)]))
     assert (seen.unlicensed_count, seen.withheld_count) == (1, 1)
@@ -374,32 +357,29 @@ def test_licences_and_missing_keys_are_counted() -> None:
         ("", 0),
     ],
 )
-def test_rules_break_for_what_is_found(rules: str, broken: int) -> None:
-    """A rule tells what is beyond it, and nothing else."""
-    found = audit.audit(_worded(200, 0.8), cues=audit.CUES[:5], draws=19, probe_draws=59)
+def test_rules_break_only_beyond_their_limits(rules: str, broken: int) -> None:
+    found = audit.audit(_make_items(200, 0.8), cues=audit.CUES[:5], draws=19, probe_draws=59)
     told = found.failures(rules)
     assert bool(told) == bool(broken)
 
 
 @pytest.mark.parametrize("rule", ["cues", "cue", "cue=many", "leak=3pt"])
-def test_a_rule_that_is_none_is_refused(rule: str) -> None:
-    """A misspelt rule would never break; the error lists those that there are."""
-    found = audit.audit(_worded(60, 0.5), draws=19, probe_draws=0)
+def test_unknown_rule_is_refused(rule: str) -> None:
+    """It would never break."""
+    found = audit.audit(_make_items(60, 0.5), draws=19, probe_draws=0)
     with pytest.raises(InputError, match="unknown rule"):
         found.failures(rule)
 
 
-def test_each_split_is_audited_by_itself() -> None:
-    """A cue of one split alone is named there and not in the other."""
-    both = {"train": _worded(200, 0.95, 1, "a"), "test": _worded(200, 0.5, 2, "b")}
+def test_cue_of_one_split_is_flagged_only_there() -> None:
+    both = {"train": _make_items(200, 0.95, 1, "a"), "test": _make_items(200, 0.5, 2, "b")}
     cue = audit.Cue("granite", lambda view: [float("granite" in o) for o in view.options])
     train, test = audit.audit(both, cues=[cue], draws=99, probe_draws=0).parts
     assert (train.best_cue is not None, test.best_cue is None) == (True, True)
 
 
-def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
-    """The page begins with what can be guessed; the record holds every figure as JSON."""
-    found = audit.audit(_worded(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
+def test_page_starts_with_the_verdict_and_record_is_json() -> None:
+    found = audit.audit(_make_items(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
     html = audit.render_page(found)
     assert html.index("No cue of mine is flagged, but a model of words") < html.index("<h2")
     assert "granite" in html
@@ -410,21 +390,20 @@ def test_the_page_tells_the_verdict_first_and_the_record_is_json() -> None:
     assert ": mine: no cue is flagged (n = 120); " in found.readme_line
 
 
-def test_a_set_in_which_no_cue_could_be_flagged_gets_no_certificate() -> None:
-    """Of three items, a cue that is always correct is within chance; of sixty it is not."""
-    found = audit.audit(_worded(3, 0.5), draws=99)
+def test_data_too_small_to_flag_a_cue_get_no_certificate() -> None:
+    """With three items, even a cue that is always correct is within chance."""
+    found = audit.audit(_make_items(3, 0.5), draws=99)
     assert audit.make_verdict(found) == (
         "mine is too small to be judged: even a cue that is correct for all 3 items would not be "
         "flagged."
     )
     assert found.readme_line == ""
     assert "none is flagged" not in audit.render_page(found)
-    assert audit.audit(_worded(60, 0.5), draws=99, probe_draws=0).readme_line
+    assert audit.audit(_make_items(60, 0.5), draws=99, probe_draws=0).readme_line
 
 
-def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
-    """An id that ends in the key is told before any cue, and breaks the rule on leaks."""
-    data = _worded(80, 0.5)
+def test_field_that_reveals_the_key_is_first_in_the_verdict() -> None:
+    data = _make_items(80, 0.5)
     told = Dataset(
         (Problem(f"{at}-{p.answer}", p.sentence, p.options, p.answer) for at, p in enumerate(data)),
         "mine",
@@ -438,9 +417,9 @@ def test_a_field_that_tells_the_key_comes_first_in_the_verdict() -> None:
     assert "mine: id reveals the key" in found.readme_line
 
 
-def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
-    """A p of 0.01 beside one of 0.8 has a sentence on the page; a cue that tells by itself none."""
-    found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
+def test_cue_flagged_only_given_others_is_explained() -> None:
+    """Its p-value alone is large, so the page states what it adds."""
+    found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
     first, other, *rest = part.battery.scores
 
@@ -456,9 +435,9 @@ def test_a_cue_that_is_named_given_others_alone_is_explained() -> None:
     assert told not in render_page(0.025)
 
 
-def test_the_page_counts_the_cues_that_a_flagged_cue_explains() -> None:
-    """The sentence about the cues has the number of unflagged cues above their chance limits."""
-    found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
+def test_page_counts_cues_explained_by_a_flagged_cue() -> None:
+    """These are unflagged cues above their chance limits."""
+    found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
     first, second, *rest = part.battery.scores
     both = (replace(first, rank=1), replace(second, rank=None, right=0.7, high=0.69))
@@ -468,9 +447,8 @@ def test_the_page_counts_the_cues_that_a_flagged_cue_explains() -> None:
     assert "flagged cues: 1." in page
 
 
-def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
-    """Verdict, page, README line, JSON and the rule of that name report it; `cue` does not fail."""
-    found = audit.audit(_worded(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
+def test_borderline_cue_has_its_own_verdict_and_rule() -> None:
+    found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     [part] = found.parts
     first, *rest = part.battery.scores
     unsure = replace(first, right=0.7, high=0.69, p=0.049, borderline=True)
@@ -490,8 +468,7 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
     ]
 
 
-def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
-    """Cues see all items, probes the sample: the same one for a seed, and copies stay together."""
+def test_sample_limits_probes_but_not_cues() -> None:
     data = make_twins(200)
     again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
     items = audit.Items.from_dataset(Dataset([*data, *again]))
@@ -511,24 +488,27 @@ def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
     assert "a random sample" not in audit.render_page(whole)
 
 
-def test_a_large_set_says_that_it_needs_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is tried, and only if models see all items."""
+def test_memory_of_large_data_sets_is_reported_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only models that see all items need it."""
     monkeypatch.setattr(_audit, "_LARGE", 59)
     for more, says in (({"probe_draws": 1}, True), ({}, False), ({"sample": 20}, False)):
         steps: list[str] = []
-        audit.audit(_worded(60, 0.5), **{"draws": 19, "probe_draws": 0, **more}, step=steps.append)
+        audit.audit(
+            _make_items(60, 0.5), **{"draws": 19, "probe_draws": 0, **more}, step=steps.append
+        )
         assert ("GiB" in steps[0]) == says
 
 
-def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once a minute each step tells how many items, draws or fields are done, and what is left."""
+def test_long_audit_reports_progress_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1_000_000, 40))
     monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_BATCH_SIZE", 30)
     monkeypatch.setattr(_probes, "_MAX_CELLS", 1)
     monkeypatch.setattr(lookalikes, "_WORDS_PER_STEP", 1000)
     steps: list[str] = []
-    audit.audit(_worded(120, 0.5), draws=19, probe_draws=2, step=steps.append)
+    audit.audit(_make_items(120, 0.5), draws=19, probe_draws=2, step=steps.append)
     assert steps == [
         "mine: cues",
         "mine: cues: 60 of 120 items, about 2 minutes left",
@@ -543,9 +523,8 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
-def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few features sorted and few draws at a time give the probe of all at once."""
-    items = audit.Items.from_dataset(_worded(120, 0.7))
+def test_probe_does_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = audit.Items.from_dataset(_make_items(120, 0.7))
     whole = audit.fit_probes(items, draws=9)
     monkeypatch.setattr(_probes, "_FEATURES_PER_SORT", 50)
     monkeypatch.setattr(_probes, "_MAX_CELLS", 2 * len(items))
@@ -554,9 +533,9 @@ def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.Mo
         assert replace(one, scores=other.scores) == other
 
 
-def test_each_word_of_a_large_set_is_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What options hold, and what near copies are found by, is no text for each word of an item."""
-    data = _worded(60, 0.5)
+def test_equal_words_share_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large data sets need less memory, both for options and for near-duplicates."""
+    data = _make_items(60, 0.5)
     wholes = Corpus.from_options(problem.options for problem in data).wholes
     looked: list[Sequence[Sequence[str]]] = []
     monkeypatch.setattr(_review, "find_pairs", lambda words, *_: looked.append(words))

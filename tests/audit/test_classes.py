@@ -1,4 +1,4 @@
-"""Cues of texts that are labelled: pairs of premise and hypothesis, questions of yes and no."""
+"""Cues of labelled texts: pairs of premise and hypothesis, yes-no questions."""
 
 import json
 from dataclasses import replace
@@ -11,8 +11,8 @@ from winosmith import Dataset, Extra, Problem, audit, formats
 LABELS = ("contradiction", "entailment", "neutral")
 
 
-def _pairs(folder: Path, share: float, n: int = 400) -> Dataset:
-    """Write pairs; a share of the contradictions has a negation, and one of the others as well."""
+def _write_pairs(folder: Path, share: float, n: int = 400) -> Dataset:
+    """Write pairs; a fraction of the contradictions and 20 % of the others have a negation."""
     rng = np.random.default_rng(0)
     rows = []
     for at in range(n):
@@ -26,9 +26,8 @@ def _pairs(folder: Path, share: float, n: int = 400) -> Dataset:
     return formats.read(path)
 
 
-def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
-    """Hypotheses with a negation that are contradictions are a cue; with as many others, none."""
-    told = audit.audit(_pairs(tmp_path, 0.7), draws=99, probe_draws=0)
+def test_negation_that_reveals_the_label_is_flagged(tmp_path: Path) -> None:
+    told = audit.audit(_write_pairs(tmp_path, 0.7), draws=99, probe_draws=0)
     found = told.parts[0].best_cue
     assert found is not None
     assert (found.cue, found.about) == (
@@ -36,20 +35,19 @@ def test_a_negation_that_tells_the_label_is_named(tmp_path: Path) -> None:
         "class",
     )
     assert "Write such texts for the other labels as well." in audit.render_page(told)
-    even = audit.audit(_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
+    even = audit.audit(_write_pairs(tmp_path, 0.2), draws=99, probe_draws=0)
     assert even.parts[0].battery.flagged == ()
 
 
-def test_labels_that_are_even_name_no_position_after_a_cue_of_classes(tmp_path: Path) -> None:
-    """Where no negation is, contradictions are rare; that makes no label a cue by its position."""
-    data = [p for at, p in enumerate(_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
+def test_cue_of_classes_does_not_flag_positions_of_even_labels(tmp_path: Path) -> None:
+    """Contradictions are rare among the other texts, but this is explained by the cue."""
+    data = [p for at, p in enumerate(_write_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
     found = audit.audit(Dataset(data), draws=99, probe_draws=0).parts[0].battery
     assert [one.about for one in found.flagged] == ["class"]
     assert found.positions_p > 0.2
 
 
-def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
-    """Where most answers are yes, that a text with a negation is answered no is named as well."""
+def test_sign_is_flagged_in_addition_to_a_frequent_answer() -> None:
     rng = np.random.default_rng(0)
     signs = [(rng.random() < 0.3, int(rng.integers(10**6))) for _ in range(300)]
     data = Dataset(
@@ -61,9 +59,8 @@ def test_a_sign_is_named_beside_an_answer_that_is_mostly_right() -> None:
     assert [one.cue for one in named] == ["the second", "no, if the text has a negation"]
 
 
-def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path) -> None:
-    """A negation of the premise is no sign; words that the hypothesis shares with it are one."""
-    data = _pairs(tmp_path, 0.5, 60)
+def test_signs_are_of_the_hypothesis_only(tmp_path: Path) -> None:
+    data = _write_pairs(tmp_path, 0.5, 60)
     premise, said = "It is not so.", "So it is."
     extra = Extra({"questions.premise": premise, "questions.hypothesis": said})
     pair = replace(data[0], sentence=f"{premise} {said}", extra=extra)
@@ -77,8 +74,7 @@ def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path
     ]
 
 
-def test_options_that_differ_from_item_to_item_are_no_classes() -> None:
-    """A quiz has no cue of classes, nor have classes whose order differs from item to item."""
+def test_varying_options_are_not_classes() -> None:
     quiz = [
         Problem(f"q{at}", f"Who? {at}", (f"a{at}", f"b{at}"), 0, blank=None) for at in range(60)
     ]

@@ -1,4 +1,4 @@
-"""Cues: what they pick, and that they look at nothing that they should not."""
+"""Cues: which options they select, and what they ignore."""
 
 import weakref
 from dataclasses import replace
@@ -18,7 +18,7 @@ WORDS = "red cold river mouse never some 12 3.5 stone about (a) B and a or an Ap
 
 @st.composite
 def problems(draw: st.DrawFn, most: int = 12) -> Dataset:
-    """Draw a few items of two to five different options."""
+    """Draw a few items with two to five different options."""
     option = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
     found = []
     for at in range(draw(st.integers(1, most))):
@@ -29,28 +29,26 @@ def problems(draw: st.DrawFn, most: int = 12) -> Dataset:
     return Dataset(found)
 
 
-def _scores(dataset: Dataset) -> dict[str, float]:
+def _score_content(dataset: Dataset) -> dict[str, float]:
     found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).scores
     return {one.cue: round(one.right, 9) for one in found if one.about == "content"}
 
 
 @settings(deadline=None, max_examples=25)
 @given(problems(), st.randoms(use_true_random=False))
-def test_the_order_of_options_changes_no_content_score(dataset: Dataset, random: object) -> None:
-    """Options dealt anew with their keys leave what each cue of content gets right as it was."""
+def test_content_scores_do_not_depend_on_option_order(dataset: Dataset, random: object) -> None:
     dealt = []
     for problem in dataset:
         order = list(range(len(problem.options)))
         random.shuffle(order)
         options = tuple(problem.options[at] for at in order)
         dealt.append(replace(problem, options=options, answer=order.index(problem.answer or 0)))
-    assert _scores(Dataset(dealt)) == _scores(dataset)
+    assert _score_content(Dataset(dealt)) == _score_content(dataset)
 
 
 @settings(deadline=None, max_examples=15)
 @given(problems(), st.randoms(use_true_random=False))
-def test_the_order_of_items_changes_nothing(dataset: Dataset, random: object) -> None:
-    """Every figure of the battery is the same for the items in another order."""
+def test_scores_do_not_depend_on_item_order(dataset: Dataset, random: object) -> None:
     rows = list(range(len(dataset)))
     random.shuffle(rows)
     one = audit.score_cues(audit.Items.from_dataset(dataset), draws=39)
@@ -59,8 +57,8 @@ def test_the_order_of_items_changes_nothing(dataset: Dataset, random: object) ->
 
 @settings(deadline=None, max_examples=15)
 @given(problems())
-def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
-    """Copies share a draw, so that p stays what it was when each item is there twice."""
+def test_duplicating_every_item_changes_no_p_value(dataset: Dataset) -> None:
+    """Copies share a draw."""
     again = [replace(problem, id=f"{problem.id} again") for problem in dataset]
     one = audit.score_cues(audit.Items.from_dataset(dataset), draws=39)
     two = audit.score_cues(audit.Items.from_dataset(Dataset([*dataset, *again])), draws=39)
@@ -68,9 +66,9 @@ def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
     assert two.positions_p == one.positions_p
 
 
-def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
-    """Copies with their options in reverse leave each content cue's place in its null as it was."""
-    data = _lengths(60, 0.7)
+def test_copies_with_reversed_options_share_a_draw() -> None:
+    """The standard score of each content cue is unchanged."""
+    data = _make_items(60, 0.7)
     again = [
         replace(p, id=f"{p.id}x", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
     ]
@@ -80,8 +78,8 @@ def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
     assert told[0] == told[1]
 
 
-def _picked(name: str, question: str, options: tuple[str, ...]) -> set[int]:
-    """Return the options that a cue picks of an item."""
+def _pick(name: str, question: str, options: tuple[str, ...]) -> set[int]:
+    """Return the indices of the options that a cue selects."""
     cue = next(cue for cue in CUES if cue.name == name)
     view = audit.View(question, options, audit.Corpus.from_options([options]))
     scores = np.asarray(cue.score(view))
@@ -111,15 +109,13 @@ def _picked(name: str, question: str, options: tuple[str, ...]) -> set[int]:
         ("the last", "", ("x", "y", "z"), {2}),
     ],
 )
-def test_cues_pick_what_their_names_say(
+def test_cues_select_the_options_of_their_names(
     name: str, question: str, options: tuple[str, ...], picked: set[int]
 ) -> None:
-    """Each of these options is what the cue's name says of them."""
-    assert _picked(name, question, options) == picked
+    assert _pick(name, question, options) == picked
 
 
-def test_advice_fits_the_cue() -> None:
-    """Each content cue has its own kind of advice; a new cue has a general one."""
+def test_content_cues_have_specific_advice() -> None:
     general = get_advice("mine")
     assert general not in {get_advice(cue.name) for cue in audit.CUES if cue.about == "content"}
     assert get_advice("the longest, in words").startswith("Lengthen the other options")
@@ -128,8 +124,8 @@ def test_advice_fits_the_cue() -> None:
     assert get_advice("the largest number") != get_advice("a number")
 
 
-def _lengths(n: int, share: float, seed: int = 0) -> Dataset:
-    """Make items of two options, of which the longest is the key in a share of them."""
+def _make_items(n: int, share: float, seed: int = 0) -> Dataset:
+    """Make items with two options; the longest is the key in a fraction of them."""
     rng = np.random.default_rng(seed)
     found = []
     for at in range(n):
@@ -142,16 +138,15 @@ def _lengths(n: int, share: float, seed: int = 0) -> Dataset:
     return Dataset(found)
 
 
-def test_a_planted_cue_is_named_first_and_explains_its_likes() -> None:
-    """If the longest option is the key, length is flagged, once, and no p is under 1/(1 + B)."""
-    tried = audit.score_cues(audit.Items.from_dataset(_lengths(200, 0.8)), draws=199)
+def test_planted_cue_is_flagged_once_and_explains_similar_ones() -> None:
+    tried = audit.score_cues(audit.Items.from_dataset(_make_items(200, 0.8)), draws=199)
     assert [found.cue for found in tried.flagged] == ["the longest, in characters"]
     assert tried.flagged[0].p == 0.005
     assert all(found.p >= 0.005 for found in tried.scores)
 
 
-def test_keys_of_one_position_name_a_position_and_no_content() -> None:
-    """Keys that stand first in options sorted by length tell of position alone."""
+def test_keys_in_first_position_flag_only_the_position() -> None:
+    """The options are sorted by length, so the shortest is also often the key."""
     rng = np.random.default_rng(3)
     found = []
     for at in range(300):
@@ -162,8 +157,7 @@ def test_keys_of_one_position_name_a_position_and_no_content() -> None:
     assert [one.cue for one in named] == ["the first"]
 
 
-def test_a_position_after_the_fourth_is_a_cue_too() -> None:
-    """If the fifth of nine options has too many keys, that position is flagged."""
+def test_positions_after_the_fourth_are_cues() -> None:
     rng = np.random.default_rng(0)
     data = Dataset(
         Problem(str(at), f"What is {at}? _", tuple(f"o{at}x{o}" for o in range(9)),
@@ -179,23 +173,22 @@ def test_a_position_after_the_fourth_is_a_cue_too() -> None:
 
 @settings(deadline=None, max_examples=15)
 @given(problems(most=3))
-def test_a_band_is_of_shares(dataset: Dataset) -> None:
-    """However few items there are, chance gives a cue between none and all of them."""
+def test_expected_accuracy_and_limit_are_between_0_and_1(dataset: Dataset) -> None:
     found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).scores
     assert all(0 <= end <= 1 for one in found for end in (one.expected, one.high))
 
 
-def test_a_set_without_cues_has_none_named() -> None:
-    """Keys drawn at random name no cue in most sets: here in 19 of 20 at least."""
+def test_random_keys_seldom_flag_a_cue() -> None:
+    """At the 5 % level, one of 20 data sets is expected; at most 4 are accepted."""
     named = [
-        audit.score_cues(audit.Items.from_dataset(_lengths(60, 0.5, seed)), draws=99).flagged
+        audit.score_cues(audit.Items.from_dataset(_make_items(60, 0.5, seed)), draws=99).flagged
         for seed in range(20)
     ]
     assert sum(map(bool, named)) <= 4
 
 
 def test_twins_keep_their_relation_under_the_null() -> None:
-    """The halves of a twin have opposite keys in every draw, so that no rule of options varies."""
+    """In each draw, halves have opposite keys, so the accuracy of cues of options never varies."""
     halves = []
     for at in range(40):
         options = (f"stone {at}", f"a cold river {at}")
@@ -208,8 +201,7 @@ def test_twins_keep_their_relation_under_the_null() -> None:
     assert (longest.right, longest.expected, longest.high, longest.p) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_cues_that_no_draw_changes_come_last() -> None:
-    """The strongest cue is one that chance could have made weaker, if there is any."""
+def test_cues_that_no_draw_changes_are_sorted_last() -> None:
     data = Dataset(Problem(str(at), f"w{at} x{at}? _", ("no", "yes"), at % 2) for at in range(60))
     found = audit.score_cues(audit.Items.from_dataset(data), CUES[:6], draws=39).scores
     fixed = [one.spread == 0 for one in found]
@@ -218,8 +210,7 @@ def test_cues_that_no_draw_changes_come_last() -> None:
     assert not fixed[0]
 
 
-def test_a_cue_of_ones_own_is_one_line() -> None:
-    """A cue that a user adds is tried beside the others, and named when it tells the key."""
+def test_own_cue_is_scored_with_the_others() -> None:
     data = Dataset(
         Problem(str(at), f"Number {at} is _", (f"x{at}", f"y{at}")[:: 1 if at % 2 else -1],
                 int(at % 3 == 0))
@@ -239,15 +230,13 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
         (lambda view: [float("nan")] * 2, "not a finite number"),
     ],
 )
-def test_a_cue_whose_scores_do_not_fit_is_named_in_the_error(score: object, message: str) -> None:
-    """Too few scores, or none that are numbers, are refused by the cue's name."""
+def test_cue_with_invalid_scores_is_refused_by_name(score: object, message: str) -> None:
     cue = Cue("mine", score)
     with pytest.raises(DataError, match=f"'mine' .*{message}"):
-        audit.score_cues(audit.Items.from_dataset(_lengths(10, 0.5)), [cue], draws=19)
+        audit.score_cues(audit.Items.from_dataset(_make_items(10, 0.5)), [cue], draws=19)
 
 
-def test_words_are_not_checked_where_none_stand_apart() -> None:
-    """In a script without spaces word cues are told as not checked, and lengths are tried."""
+def test_word_cues_are_skipped_in_scripts_without_spaces() -> None:
     data = Dataset(
         Problem(str(at), f"茶碗{at}が急須に当たって_が割れた。", ("茶碗", "大きい急須"), at % 2)
         for at in range(40)
@@ -257,14 +246,13 @@ def test_words_are_not_checked_where_none_stand_apart() -> None:
     assert "the longest, in characters" in {found.cue for found in tried.scores}
 
 
-def test_a_set_without_keys_is_refused() -> None:
-    """Without a single key there is nothing to give away."""
+def test_data_set_without_keys_is_refused() -> None:
     with pytest.raises(DataError, match="mine: no item has a key"):
         audit.audit(Dataset([Problem("a", "It is _", ("x", "y"))], "mine"))
 
 
-def test_a_cue_is_asked_once_about_each_item() -> None:
-    """What a cue picks is kept for parts, other keys and another battery; what it saw is not."""
+def test_cue_scores_each_item_once() -> None:
+    """Scores are cached for subsets, other keys and other cues; the views of items are freed."""
     seen: list[weakref.ref[audit.View]] = []
 
     def score(view: audit.View) -> list[float]:
@@ -284,8 +272,7 @@ def test_a_cue_is_asked_once_about_each_item() -> None:
     ).all()
 
 
-def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few units, draws and items at a time give the figures of all at once."""
+def test_scores_do_not_depend_on_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Dataset([*make_twins(30), *(replace(p, id=f"{p.id}x") for p in make_twins(10, seed=2))])
     whole = audit.score_cues(audit.Items.from_dataset(data), draws=99)
     for of, name, few in ((_null, "_UNITS", 7), (_null, "_KEYS", 100), (_null, "_TABLE", 11),
@@ -294,8 +281,7 @@ def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.Monkey
     assert audit.score_cues(audit.Items.from_dataset(data), draws=99) == whole
 
 
-def test_cues_that_can_read_nothing_are_told() -> None:
-    """Of text without spaces between its words nothing is left of a battery of English words."""
+def test_cues_that_can_read_no_text_are_reported() -> None:
     asked = [
         Problem(f"{n}", f"問{n}は何か", (f"赤{n}", f"青{n}、黒"), n % 2, blank=None)
         for n in range(9)

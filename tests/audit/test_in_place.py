@@ -1,4 +1,4 @@
-"""Changing quizzes in their own files (`winosmith.audit.shuffle_files`)."""
+"""Shuffle the options of quizzes in their own files (`winosmith.audit.shuffle_files`)."""
 
 import csv
 import gzip
@@ -21,7 +21,7 @@ TEXTS = [("red", 'so-called "blue"', "café, gray", "green"), ("salt", "sand", "
 
 
 def rows(record: Callable[[int, tuple[str, ...], int], dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return items of which every fourth has each place as its key."""
+    """Return a record per item; each position is the key of every fourth item."""
     return [record(n, texts, n % 4) for n, texts in enumerate(TEXTS)]
 
 
@@ -66,11 +66,11 @@ LAYOUTS: dict[str, Callable[[int, tuple[str, ...], int], dict[str, Any]]] = {
         "answer": key + 1,
     },
 }  # fmt: skip
-"""Layouts of quizzes: how options and keys are written."""
+"""Layouts of quizzes: functions that write the options and the key of an item."""
 
 
 def content(path: Path) -> list[tuple[str, list[str], str]]:
-    """Return the questions, the sets of options and the correct options of a file."""
+    """Return the questions, the sorted options and the correct options of a file."""
     return [
         (p.sentence, sorted(p.options), p.options[p.answer])
         for p in formats.scan(path).problems
@@ -81,7 +81,7 @@ def content(path: Path) -> list[tuple[str, list[str], str]]:
 def written(
     layout: str, folder: Path, ending: str, copies: int = 0, of: Sequence[int] = ()
 ) -> Path:
-    """Write a quiz in a layout; after some of its items, copies of them."""
+    """Write a quiz in a layout, with copies after some of its items."""
     quiz = [
         dict(one)
         for n, one in enumerate(rows(LAYOUTS[layout]))
@@ -109,8 +109,11 @@ def written(
     [(layout, ending) for layout in LAYOUTS for ending in ("json", "jsonl", "yaml")]
     + [("columns", "csv"), ("numbered columns", "csv")],
 )
-def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, ending: str) -> None:
-    """Texts and answers stay as sets, the letters and marks of the file too; once is enough."""
+def test_only_the_order_of_options_changes(tmp_path: Path, layout: str, ending: str) -> None:
+    """Letters, layout and encoding of the file stay.
+
+    A second run with the same seed changes nothing.
+    """
     path = written(layout, tmp_path, ending)
     raw, before = path.read_bytes(), content(path)
     places = [p.answer for p in formats.scan(path).problems]
@@ -129,10 +132,13 @@ def test_options_move_and_nothing_else_changes(tmp_path: Path, layout: str, endi
 
 @pytest.mark.parametrize("letters", ["ABCD", "أبتث", "イロハニ"])
 @pytest.mark.parametrize("options_have_signs", [True, False])
-def test_the_sign_of_a_key_stays_in_the_order_of_its_letters(
+def test_sign_of_a_key_is_that_of_its_new_position(
     tmp_path: Path, letters: str, options_have_signs: bool
 ) -> None:
-    """A key "ت. cup" gets the sign of its new place; if the order is unclear, the item stays."""
+    """Of "ت.
+
+    cup", the letter changes. If the order of the letters is unclear, the item is unchanged.
+    """
     rows = []
     for n, texts in enumerate(TEXTS):
         signed = [f"{sign}. {text}" for sign, text in zip(letters, texts, strict=True)]
@@ -151,10 +157,9 @@ def test_the_sign_of_a_key_stays_in_the_order_of_its_letters(
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
 @pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
-def test_copies_are_removed_from_their_file(
+def test_copies_are_removed_and_other_lines_stay(
     tmp_path: Path, ending: str, doubled: list[int]
 ) -> None:
-    """Each copy is removed, wherever it is; the other lines of the file stay."""
     path = written("columns", tmp_path, ending)
     before, lines = content(path), len(path.read_bytes().splitlines())
     assert written("columns", tmp_path, ending, 2, doubled) == path
@@ -163,13 +168,12 @@ def test_copies_are_removed_from_their_file(
     assert all(one.place > one.first for one in found.dropped)
     found.write()
     assert content(path) == before
-    comments = 2 * len(doubled) if ending == "yaml" else 0  # of the removed items
+    comments = 2 * len(doubled) if ending == "yaml" else 0  # comments of the removed items stay
     assert len(path.read_bytes().splitlines()) == lines + comments
     assert shuffle_files([path], drop_copies=True).dropped == ()
 
 
-def test_a_file_keeps_an_item(tmp_path: Path) -> None:
-    """Copies in other files are removed, except for the first item of a file of copies."""
+def test_file_with_only_copies_keeps_one_item(tmp_path: Path) -> None:
     record = _listed(0, TEXTS[0], 1)
     other = _listed(1, TEXTS[1], 2)
     for name, items in {"a": [record, other], "b": [record, record]}.items():
@@ -181,14 +185,13 @@ def test_a_file_keeps_an_item(tmp_path: Path) -> None:
 
 
 def quiz(folder: Path, **further: Any) -> Path:
-    """Write a quiz of which each item has further values."""
+    """Write a quiz whose items have additional values."""
     path = folder / "quiz.json"
     path.write_text(json.dumps([one | further for one in rows(_listed)]))
     return path
 
 
 def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
-    """A letter that names an option names the same option afterwards."""
     path = tmp_path / "quiz.json"
     quiz = rows(_listed)
     for one in quiz:
@@ -248,10 +251,9 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"p": "[0.1, 0.2, 0.3, 0.4]"}, "its 'p' may have one value per option"),
     ],
 )
-def test_what_cannot_be_changed_safely_stays(
+def test_items_that_can_not_be_changed_safely_are_listed(
     tmp_path: Path, further: dict[str, Any], reason: str
 ) -> None:
-    """The file is as it was, and each item is listed with its line and the reason."""
     path = quiz(tmp_path, **further)
     raw = path.read_bytes()
     found = shuffle_files([path])
@@ -274,10 +276,10 @@ def test_what_cannot_be_changed_safely_stays(
         ("predicted_seconds", lambda at, key: at + 5, False),
     ],
 )
-def test_numbers_that_may_refer_to_options_stay_correct(
+def test_items_with_numbers_of_options_are_unchanged(
     tmp_path: Path, name: str, numbers: Callable[[int, int], object], refers: bool
 ) -> None:
-    """Numbers refer to options if they are named like answers, or go with the keys."""
+    """Numbers refer to options if they are named like answers, or vary with the keys."""
     keys = [at // 4 % 4 for at in range(40)]
     texts = ("up", "on", "in", "by")
     items = [{"question": f"What is {at}?", "options": [f"{text} {at}" for text in texts],
@@ -291,7 +293,7 @@ def test_numbers_that_may_refer_to_options_stay_correct(
     assert (found.files[0].changed > 30) is not refers
 
 
-def test_a_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:
+def test_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:
     """Feedback moves with its option, so "B is wrong" would be next to another letter."""
     path = tmp_path / "quiz.json"
     quiz = [
@@ -310,8 +312,8 @@ def test_a_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -
     }
 
 
-def test_items_without_an_answer_stay(tmp_path: Path) -> None:
-    """Their keys may be in a file of their own, or in a field that only some files have."""
+def test_items_without_an_answer_are_unchanged(tmp_path: Path) -> None:
+    """Their keys may be in another file, or in a field that only some files have."""
     path = tmp_path / "quiz.json"
     path.write_text(json.dumps([one | {"answer": None} for one in rows(_listed)]))
     found = shuffle_files([path])
@@ -332,15 +334,13 @@ def test_files_with_different_answer_fields_are_refused(tmp_path: Path) -> None:
         shuffle_files([tmp_path / "answer.json", tmp_path / "correct.json"])
 
 
-def test_an_article_is_not_an_option(tmp_path: Path) -> None:
-    """A text with the words A and I, which names no option, is no reason to leave an item."""
+def test_words_a_and_i_are_not_option_letters(tmp_path: Path) -> None:
     assert shuffle_files(
         [quiz(tmp_path, why="A river is wet, I think. It's a lake; an answer a day.")]
     ).write()
 
 
-def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
-    """A further column of answers that does not fit all items may be one: the items stay."""
+def test_items_with_a_possible_second_key_are_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "quiz.json"
     quiz = [one | {"answer": "ABCD"[one["answer"]], "correct_index": one["answer"]}
             for one in rows(_listed)]  # fmt: skip
@@ -352,8 +352,7 @@ def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
     assert json.loads(path.read_text())[1:] == quiz[1:]
 
 
-def test_a_key_with_sign_and_text_follows(tmp_path: Path) -> None:
-    """Of "B) blue", the sign changes, too; a key of text only stays."""
+def test_key_with_letter_and_text_gets_the_new_letter(tmp_path: Path) -> None:
     path = tmp_path / "quiz.json"
     quiz = [one | {"answer": f"{'ABCD'[one['answer']]}) {one['options'][one['answer']]}"}
             for one in rows(_listed)]  # fmt: skip
@@ -366,8 +365,8 @@ def test_a_key_with_sign_and_text_follows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_small_quiz_can_still_be_read(tmp_path: Path, first: int, seed: int) -> None:
-    """A key that shows from which number keys count stays, if no other does."""
+def test_shuffled_small_quiz_is_still_unambiguous(tmp_path: Path, first: int, seed: int) -> None:
+    """A key stays if it is the only one that shows whether keys count from 0 or 1."""
     path = tmp_path / "quiz.json"
     quiz = [_listed(n, (f"red {n}", "blue", "green", "gray"), n) | {"answer": n + first}
             for n in range(4)]  # fmt: skip
@@ -378,8 +377,7 @@ def test_a_small_quiz_can_still_be_read(tmp_path: Path, first: int, seed: int) -
     assert shuffle_files([path], seed).write() == []
 
 
-def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
-    """A private file stays private, a link a link; a file that was changed meanwhile stays."""
+def test_file_mode_and_symbolic_link_are_kept(tmp_path: Path) -> None:
     path, link = quiz(tmp_path), tmp_path / "link.json"
     path.chmod(0o600)
     link.symlink_to(path)
@@ -392,8 +390,7 @@ def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
         found.write()
 
 
-def test_items_of_one_record_are_listed(tmp_path: Path) -> None:
-    """Several questions inside a record have places of their own, and stay."""
+def test_records_with_several_items_are_unchanged_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "units.json"
     path.write_text(
         json.dumps(
@@ -404,16 +401,15 @@ def test_items_of_one_record_are_listed(tmp_path: Path) -> None:
     assert {one.reason for one in found.unchanged} == {"its record contains several items"}
 
 
-def test_a_packed_file_is_refused(tmp_path: Path) -> None:
-    """It could not be written back as it was."""
+def test_compressed_file_is_refused(tmp_path: Path) -> None:
+    """It couldn't be written back as it was."""
     path = tmp_path / "quiz.json.gz"
     path.write_bytes(gzip.compress(quiz(tmp_path).read_bytes()))
     with pytest.raises(DataError, match="decompress it"):
         shuffle_files([path])
 
 
-def test_orders_depend_on_the_item_only(tmp_path: Path) -> None:
-    """An item gets the same order in any file and row, and places are about equally frequent."""
+def test_order_of_options_depends_only_on_the_item(tmp_path: Path) -> None:
     items = [_listed(n, (f"red {n}", "blue", "green", "gray"), 0) for n in range(400)]
     (tmp_path / "all.json").write_text(json.dumps(items))
     for part in (0, 1):

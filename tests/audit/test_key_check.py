@@ -1,4 +1,4 @@
-"""The check of keys by people: who is drawn, what judges see, and the interval of wrong keys."""
+"""The check of keys by people: drawn items, judges' questions, the interval of wrong keys."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def _suspects(ids: list[str]) -> list[Suspect]:
     return [Suspect(name, 0, 0.9, 3) for name in ids]
 
 
-def _judged(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Response]:
+def _judge(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Response]:
     """Return answers of perfect judges."""
     return [
         Response(one.asked, judge, "test", (one.key + (one.id in wrong)) % len(one.options))
@@ -52,8 +52,10 @@ def _judged(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Respo
 
 @examples(60)
 @given(st.integers(1, 60), st.data())
-def test_limits_are_exact(items: int, data: st.DataObject) -> None:
-    """Each number of wrong keys within the limits explains the sample, and none outside does."""
+def test_limits_are_those_of_the_hypergeometric_distribution(
+    items: int, data: st.DataObject
+) -> None:
+    """Each number of wrong keys within the limits is compatible with the sample; no other is."""
     drawn = data.draw(st.integers(1, items))
     found = data.draw(st.integers(0, drawn))
     alpha = data.draw(st.sampled_from([0.025, 0.0125, 0.2]))
@@ -68,16 +70,18 @@ def test_limits_are_exact(items: int, data: st.DataObject) -> None:
     ("items", "drawn", "found", "limits"),
     [(10, 5, 0, (0, 3)), (10, 5, 5, (7, 10)), (40, 40, 3, (3, 3))],
 )
-def test_limits_in_numbers(items: int, drawn: int, found: int, limits: tuple[int, int]) -> None:
-    """Of 10 items, 4 marked ones escape a sample of 5 with probability 6/252, and 3 with 21/252."""
+def test_limits_of_small_samples(
+    items: int, drawn: int, found: int, limits: tuple[int, int]
+) -> None:
+    """A sample of 5 of 10 items misses 4 marked ones with probability 6/252, and 3 with 21/252."""
     assert bound_marked_items(items, drawn, found, 0.025) == limits
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 0.03, 0.10])
-def test_perfect_judges_cover_the_number_of_wrong_keys(rate: float) -> None:
-    """In 400 data sets, the interval has the true number in 95 % or more, by Wilson's interval.
+def test_interval_covers_the_number_of_wrong_keys(rate: float) -> None:
+    """In 400 data sets, coverage is compatible with 95 %, by Wilson's interval.
 
-    Half of the wrong keys are among the first tenth of the suspects.
+    The judges are perfect. Half of the wrong keys are among the first tenth of the suspects.
     """
     data, rng = _items(1000), np.random.default_rng(0)
     covered = 0
@@ -86,13 +90,13 @@ def test_perfect_judges_cover_the_number_of_wrong_keys(rate: float) -> None:
         ranks = np.where(rng.random(round(rate * 1000)) < 0.5, 100, 1000)
         wrong = {order[rng.integers(most)] for most in ranks}
         check = draw_check(data, _suspects(order[:300]), 60, seed=seed)
-        low, high = estimate_wrong_keys(check, _judged(check, wrong)).limits
+        low, high = estimate_wrong_keys(check, _judge(check, wrong)).limits
         covered += low <= len(wrong) <= high
     assert wilson_interval(covered, 400)[1] >= 0.95
 
 
-def test_the_first_suspects_are_all_checked_and_others_at_random() -> None:
-    """A quarter of the checks is of the first suspects, and each other item can be drawn."""
+def test_first_suspects_and_random_other_items_are_drawn() -> None:
+    """A quarter of the checks is for the first suspects; every other item can be drawn."""
     data = _items(60)
     suspects = _suspects(["item5", "unknown", "item3", "item8", "item1", "item2", "item4"])
     drawn: set[str] = set()
@@ -115,8 +119,7 @@ def test_the_first_suspects_are_all_checked_and_others_at_random() -> None:
         draw_check(_items(9), (), 20)
 
 
-def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
-    """Problems for judges have other ids and no key; the private file has both, and is read."""
+def test_problems_for_judges_have_no_keys_and_new_ids(tmp_path: Path) -> None:
     twin = [Problem(f"t{half}", f"The cup and the jug {half} _.", ("cup", "jug"), 0, "twin")
             for half in ("fell", "broke")]  # fmt: skip
     data = Dataset([*_items(12), *twin], "quiz")
@@ -135,8 +138,7 @@ def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
     assert audit.read_check(path) == check
 
 
-def test_copies_are_asked_once() -> None:
-    """Their keys may differ; the verdict on the question is one on each of them."""
+def test_copies_are_judged_once_and_each_key_gets_a_verdict() -> None:
     once = _items(12)
     copies = [replace(once[0], id="same"), replace(once[0], id="other", answer=2)]
     check = draw_check(Dataset([*once, *copies]), (), 14)
@@ -159,10 +161,9 @@ def test_copies_are_asked_once() -> None:
         ({"items": []}, "items"),
     ],
 )
-def test_a_changed_file_of_a_check_is_refused(
+def test_invalid_file_of_a_check_is_refused(
     change: dict[str, object], fault: str, tmp_path: Path
 ) -> None:
-    """The error names the file and the fault."""
     path = tmp_path / "check.json"
     path.write_text(json.dumps(audit.make_check_record(draw_check(_items(60), (), 20)) | change))
     with pytest.raises(FormatError, match=f"check.json: .*{fault}"):
@@ -184,8 +185,8 @@ def test_a_changed_file_of_a_check_is_refused(
         ([], "undecided"),
     ],
 )
-def test_two_judges_and_more_than_half_decide(answers: list[int | None], verdict: str) -> None:
-    """No choice is an answer, too: a judge finds the item ambiguous."""
+def test_verdict_needs_two_judges_and_a_majority(answers: list[int | None], verdict: str) -> None:
+    """No choice is an answer, too: the judge finds the item ambiguous."""
     check = draw_check(_items(60), (), 20)
     one, other = (next(item for item in check.items if item.key == 0), check.items[-1])
     said = [Response(one.asked, f"J{at}", "test", choice, ambiguous=choice is None)
@@ -196,11 +197,11 @@ def test_two_judges_and_more_than_half_decide(answers: list[int | None], verdict
 
 
 def test_undecided_keys_widen_the_interval() -> None:
-    """They are sound in the lower limit and wrong in the upper one."""
+    """They count as sound in the lower limit and as wrong in the upper one."""
     data = _items(400)
     check = draw_check(data, (), 40)
     wrong = {check.items[0].id, check.items[1].id}
-    said = [one for one in _judged(check, wrong) if one.problem_id not in ("3", "4", "5")]
+    said = [one for one in _judge(check, wrong) if one.problem_id not in ("3", "4", "5")]
     found = estimate_wrong_keys(check, said)
     assert found.limits == (
         bound_marked_items(400, 40, 2, 0.025)[0],
@@ -217,14 +218,14 @@ def test_undecided_keys_widen_the_interval() -> None:
     assert len(found.errata) == 37
 
 
-def test_precision_and_visibility_of_the_ranking() -> None:
-    """Of 5 suspects 4 are wrong; of all wrong keys, 4 to 4 + the rest's limit are there."""
+def test_precision_and_visibility_of_the_ranking_are_estimated() -> None:
+    """4 of 5 suspects are wrong; the limit of the other items bounds all wrong keys."""
     data = _items(400)
     ids = [f"item{at}" for at in range(5)]
     planted = [0.0] * 6 + [0.5] * 4
     check = draw_check(data, _suspects(ids), 20, planted=planted)
     assert check.planted == 0.6
-    found = estimate_wrong_keys(check, _judged(check, {*ids[:4]}))
+    found = estimate_wrong_keys(check, _judge(check, {*ids[:4]}))
     first, rest = found.strata
     assert (first.wrong, first.limits, first.precision) == (4, (4, 4), (0.8, 0.8))
     assert rest.limits == (0, bound_marked_items(395, 15, 0, 0.025)[1])
@@ -237,11 +238,10 @@ def test_precision_and_visibility_of_the_ranking() -> None:
                                  if check_item.id in ids[:4])  # fmt: skip
 
 
-def test_answers_that_support_no_number_are_refused() -> None:
-    """Answers to other items, two of one judge, unknown options, and strata without a verdict."""
+def test_invalid_answers_of_judges_are_refused() -> None:
     data = _items(400)
     check = draw_check(data, _suspects(["item3", "item4", "item5", "item6", "item7"]), 20)
-    said = _judged(check, set())
+    said = _judge(check, set())
     with pytest.raises(DataError, match="no answer belongs to an item of this check"):
         estimate_wrong_keys(check, [Response("q", "x", "test", 0)])
     with pytest.raises(DataError, match="'x' judged 'item"):

@@ -1,4 +1,4 @@
-"""The null of the cues: exact moments, a band that agrees with p, the level, added draws."""
+"""The null of the cues: exact moments, limits that agree with p, the level, added draws."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +17,7 @@ WORDS = "red cold river mouse never some 12 3.5 stone about".split()
 
 @st.composite
 def items(draw: st.DrawFn, most: int) -> audit.Items:
-    """Draw a few items of two or three options; some are halves of twins, some are copies."""
+    """Draw a few items of two or three options; some have a copy with the options in reverse."""
     option = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
     found: list[Problem] = []
     for at in range(draw(st.integers(2, most))):
@@ -30,8 +30,8 @@ def items(draw: st.DrawFn, most: int) -> audit.Items:
     return audit.Items.from_dataset(Dataset(found))
 
 
-def _dealt(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the keys of all units in every deal within strata of the same possible positions."""
+def _permute_keys(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield all permutations of the keys of units within strata of equal possible positions."""
     kinds = [(int(count), *row) for count, row in zip(of.unit_counts, possible, strict=True)]
     strata = [[at for at, one in enumerate(kinds) if one == kind] for kind in sorted({*kinds})]
     for orders in product(*map(permutations, strata)):
@@ -41,7 +41,7 @@ def _dealt(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
         yield keys
 
 
-def _uniform(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
+def _combine_keys(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the keys of all units at every combination of possible positions."""
     for keys in product(*map(np.flatnonzero, possible)):
         yield np.array(keys)
@@ -49,12 +49,11 @@ def _uniform(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
 
 @settings(deadline=None, max_examples=30)
 @given(items(5), st.sampled_from([None, "the longest, in characters", "the first"]))
-def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | None) -> None:
-    """The exact moments of every cue are those of an enumeration, also if a cue's score stays."""
+def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str | None) -> None:
     ties = of.count_ties(CUES)
     held = of.count_ties([cue for cue in CUES if cue.name == kept])
     possible = _null.find_positions(of, held)
-    for null_of, deals in ((_null.PermutedKeys, _dealt), (_null.UniformKeys, _uniform)):
+    for null_of, deals in ((_null.PermutedKeys, _permute_keys), (_null.UniformKeys, _combine_keys)):
         null = null_of(of, ties, possible, [0])
         scores = [_null.score_actual_keys(of.with_keys(keys), ties) for keys in deals(of, possible)]
         assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)
@@ -63,14 +62,13 @@ def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | Non
 
 @settings(deadline=None, max_examples=10)
 @given(items(6), st.sampled_from([None, "the longest, in characters"]))
-def test_draws_are_of_the_deals(of: audit.Items, kept: str | None) -> None:
-    """Every drawn score is that of a possible deal, and each of a few deals is drawn."""
+def test_draws_are_possible_keys(of: audit.Items, kept: str | None) -> None:
     ties = of.count_ties(CUES)
     possible = _null.find_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
     null = _null.UniformKeys(of, ties, possible, [0])
     known = {
         tuple(_null.score_actual_keys(of.with_keys(keys), ties).round(6))
-        for keys in _uniform(of, possible)
+        for keys in _combine_keys(of, possible)
     }
     drawn = {tuple(row) for row in null.draw_scores(200).round(6)}
     assert drawn <= known
@@ -78,8 +76,8 @@ def test_draws_are_of_the_deals(of: audit.Items, kept: str | None) -> None:
 
 
 @cache
-def _sized(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
-    """Make items of which the longest option is the key in a fraction, and else a random one."""
+def _make_quiz(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
+    """Make items; the longest option is the key in a fraction of them, otherwise a random one."""
     rng = np.random.default_rng(seed)
     found = []
     for at in range(n):
@@ -92,9 +90,9 @@ def _sized(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
 
 
 @pytest.mark.parametrize("draws", [19, 199, 1000])
-def test_the_null_of_a_cue_does_not_know_its_score(draws: int) -> None:
-    """The longest option, right in 45 %, has 25.0 ± 1.1 expected and a narrow band at any draws."""
-    found = audit.score_cues(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).scores
+def test_null_of_a_cue_does_not_depend_on_its_score(draws: int) -> None:
+    """The longest option is correct in 45 %; 25.0 ± 1.1 % are expected, at any number of draws."""
+    found = audit.score_cues(_make_quiz(1600, 0.27, 0), draws=draws, max_draws=draws).scores
     longest = next(one for one in found if one.cue == "the longest, in characters")
     assert longest.right > 0.43
     assert longest.expected == pytest.approx(0.25, abs=0.005)
@@ -107,11 +105,10 @@ def test_the_null_of_a_cue_does_not_know_its_score(draws: int) -> None:
     st.integers(20, 120), st.floats(0, 0.3), st.integers(2, 4), st.integers(0, 10**6),
     st.sampled_from([19, 20, 50, 199]), st.booleans(),
 )  # fmt: skip
-def test_a_score_is_above_its_band_exactly_if_p_is_at_most_5_percent(
+def test_score_exceeds_its_limit_exactly_if_p_is_at_most_005(
     n: int, share: float, options: int, seed: int, draws: int, fixed: bool
 ) -> None:
-    """Right > high exactly if p ≤ 0.05, in the first round and given the cues flagged before."""
-    of = _sized(n, share, seed, options)
+    of = _make_quiz(n, share, seed, options)
     tried = audit.score_cues(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
     for one in tried.scores:
         assert (one.right > one.high) == (one.p <= 0.05)
@@ -122,8 +119,11 @@ def test_a_score_is_above_its_band_exactly_if_p_is_at_most_5_percent(
 
 @pytest.mark.long
 def test_19_draws_keep_the_level() -> None:
-    """Of 1,000 sets whose keys are random, a p is 0.05 or less in 5 %, by Wilson's interval."""
-    texts = [_sized(200, 0.0, seed) for seed in range(10)]
+    """In 1,000 data sets with random keys, the smallest p is 0.05 or less in about 5 %.
+
+    Wilson's interval allows for chance.
+    """
+    texts = [_make_quiz(200, 0.0, seed) for seed in range(10)]
     below = 0
     for at in range(1000):
         of = texts[at % len(texts)]
@@ -136,9 +136,8 @@ def test_19_draws_keep_the_level() -> None:
 
 
 @pytest.mark.long
-def test_two_seeds_flag_the_same_cues() -> None:
-    """Of 100 sets, some with a planted cue, another seed flags other cues in 3 at most."""
-    texts = [_sized(200, 0.0, seed) for seed in range(10)]
+def test_two_seeds_mostly_flag_the_same_cues() -> None:
+    texts = [_make_quiz(200, 0.0, seed) for seed in range(10)]
     differ = 0
     for at in range(100):
         of, rng = texts[at % len(texts)], np.random.default_rng([4, at])
@@ -151,18 +150,18 @@ def test_two_seeds_flag_the_same_cues() -> None:
 
 
 def test_draws_are_added_until_p_is_decided() -> None:
-    """A clear p takes the draws asked for, another up to the most, and then it is borderline."""
-    clear = audit.score_cues(_sized(60, 0.0, 2), draws=99)
+    """A clear p-value needs no more draws. If the maximum is reached, the cue is borderline."""
+    clear = audit.score_cues(_make_quiz(60, 0.0, 2), draws=99)
     assert (clear.draws, clear.flagged, clear.borderline) == (99, (), ())
-    strong = audit.score_cues(_sized(60, 0.9, 5), draws=19)
-    assert strong.draws > 19  # of 19 draws none tells p = 0.05 from less
+    strong = audit.score_cues(_make_quiz(60, 0.9, 5), draws=19)
+    assert strong.draws > 19  # 19 draws can't show whether p is below 0.05
     assert strong.flagged[0].p < 0.05
-    few = audit.score_cues(_sized(60, 0.9, 5), draws=19, max_draws=19)
+    few = audit.score_cues(_make_quiz(60, 0.9, 5), draws=19, max_draws=19)
     assert (few.draws, few.flagged) == (19, ())
     assert few.borderline[0].cue == "the longest, in characters"
 
 
 def test_too_few_draws_are_refused() -> None:
-    """With fewer than 19 draws no p can be 0.05."""
+    """With fewer than 19 draws, no p-value can be 0.05."""
     with pytest.raises(InputError, match="18 draws can't yield a p-value"):
-        audit.score_cues(_sized(20, 0.0, 0), draws=18)
+        audit.score_cues(_make_quiz(20, 0.0, 0), draws=18)

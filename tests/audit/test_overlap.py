@@ -1,4 +1,4 @@
-"""Items that stand in a collection of texts, and what a set declares of itself."""
+"""Items that occur in a collection of texts, and the declared licence and canary of a data set."""
 
 import gzip
 import json
@@ -13,8 +13,8 @@ from winosmith.errors import FormatError
 WORDS = [f"{a}{b}{c}" for a in "bdgk" for b in "aeiou" for c in "lmnr"]
 
 
-def _quiz(n: int = 200, seed: int = 0) -> Dataset:
-    """Make questions of words that mean nothing; the first ten words of each are its own."""
+def _make_quiz(n: int = 200, seed: int = 0) -> Dataset:
+    """Make questions of random words that share only their beginning."""
     rng = np.random.default_rng(seed)
 
     def some(count: int) -> str:
@@ -35,16 +35,16 @@ def _quiz(n: int = 200, seed: int = 0) -> Dataset:
     )
 
 
-def _written(path: Path, lines: list[str]) -> Path:
+def _write(path: Path, lines: list[str]) -> Path:
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
-def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> None:
-    """Eight words of a question in a row are found; how all questions begin is not looked for."""
-    data = _quiz(40)
+def test_question_is_found_by_eight_of_its_own_words(tmp_path: Path) -> None:
+    """Case is ignored, and so are words with which all questions begin."""
+    data = _make_quiz(40)
     own = data[7].sentence.split(" is the ")[1].rstrip("?")
-    texts = _written(tmp_path / "web.txt", [
+    texts = _write(tmp_path / "web.txt", [
         "Which of these, in one word, is the one?", "",
         f"He said: {own.upper()},", "that was all.", "",
         " ".join(data[8].sentence.rstrip("?").split()[-7:]),
@@ -55,11 +55,10 @@ def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> Non
     assert (found.pieces, found.checked_count) == (3, 40)
 
 
-def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path: Path) -> None:
-    """They count neither as found nor as not found, and the page and the record name how many."""
+def test_items_without_spaces_are_reported_as_not_searched_for(tmp_path: Path) -> None:
     other = Problem("z", "什么动物会在夜里捕鱼呢？", ("猫头鹰", "大熊猫"), 0, blank=None)
-    data = Dataset([*_quiz(39), other], "quiz")
-    texts = _written(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
+    data = Dataset([*_make_quiz(39), other], "quiz")
+    texts = _write(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
     found = audit.find_overlap({"quiz": data}, texts)
     assert found["quiz"].count_found_options(data) == ((39, 39), (0, 78))
     assert found["quiz"].record()["items_unread"] == 1
@@ -68,19 +67,17 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     assert "keys found in the texts, of 39" in told
 
 
-def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
-    """A question that the set holds twice is found for both, as it is one question."""
-    data = _quiz(5)
+def test_copies_of_a_question_in_another_split_are_found(tmp_path: Path) -> None:
+    data = _make_quiz(5)
     again = Problem("again", data[2].sentence, data[2].options, 0, blank=None)
-    texts = _written(tmp_path / "web.txt", [data[2].sentence])
+    texts = _write(tmp_path / "web.txt", [data[2].sentence])
     found = audit.find_overlap({"one": data, "two": Dataset([again])}, texts)
     assert ([*found["one"].found_questions], [*found["two"].found_questions]) == (["q2"], ["again"])
 
 
 @pytest.mark.parametrize("kind", ["web.txt", "web.jsonl", "web.jsonl.gz", "nested.jsonl"])
-def test_texts_are_read_as_they_come(kind: str, tmp_path: Path) -> None:
-    """Paragraphs, a record's `text`, all texts of a record without one, and gzip say the same."""
-    data = _quiz(6)
+def test_formats_of_texts_give_equal_results(kind: str, tmp_path: Path) -> None:
+    data = _make_quiz(6)
     said = [f"{p.sentence} {p.options[1]}." for p in data.problems[:3]]
     key = "text" if kind.startswith("web") else "other"
     lines = [json.dumps({"meta": 1, key: text}) for text in said]
@@ -92,11 +89,10 @@ def test_texts_are_read_as_they_come(kind: str, tmp_path: Path) -> None:
     assert found.joint_option_counts == found.option_counts
 
 
-def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
+def test_keys_next_to_their_questions_are_flagged(
     tmp_path: Path,
 ) -> None:
-    """Where texts hold keys with their questions the audit names it, beside a null; else not."""
-    data = _quiz()
+    data = _make_quiz()
     leaked = [
         f"{p.sentence} {p.options[p.answer or 0]}" if at % 3 == 0 else " ".join(p.options)
         for at, p in enumerate(data)
@@ -104,7 +100,7 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
     clean = [f"{p.sentence} {' '.join(p.options)}" for p in data]
     named = {}
     for name, lines in (("leaked", leaked), ("clean", clean)):
-        texts = audit.find_overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
+        texts = audit.find_overlap({"quiz": data}, _write(tmp_path / name, ["\n\n".join(lines)]))
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
         named[name] = [one.cue for one in found.parts[0].battery.flagged]
         assert len(texts["quiz"].found_questions) == (67 if name == "leaked" else 200)
@@ -117,16 +113,15 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
     assert broken.endswith("” (and 199 more of this kind)")
 
 
-def test_texts_that_are_not_json_are_told_by_line(tmp_path: Path) -> None:
-    """A broken line of JSON Lines is named, and a file that is no gzip, or a broken one."""
-    path = _written(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
+def test_invalid_json_lines_and_gzip_files_are_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
     with pytest.raises(FormatError, match=r"web\.jsonl:2: the line is not JSON"):
-        audit.find_overlap({"quiz": _quiz(3)}, path)
+        audit.find_overlap({"quiz": _make_quiz(3)}, path)
     whole = gzip.compress(b"words and words")
     for raw in (b"plain", whole[:-9], whole[:10] + b"\xff" * 9):
         (tmp_path / "web.txt.gz").write_bytes(raw)
         with pytest.raises(FormatError, match="can't be read"):
-            audit.find_overlap({"quiz": _quiz(3)}, tmp_path / "web.txt.gz")
+            audit.find_overlap({"quiz": _make_quiz(3)}, tmp_path / "web.txt.gz")
 
 
 GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"
@@ -143,17 +138,18 @@ GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"
         ("notes.md", "license: none of my business", None),
     ],
 )
-def test_a_card_declares_a_licence(card: str, text: str, says: str | None, tmp_path: Path) -> None:
-    """A licence is found in the cards beside a file, and in nothing else there."""
-    path = _written(tmp_path / "quiz.jsonl", ["{}"])
-    _written(tmp_path / card, [text])
+def test_licence_is_read_from_cards_next_to_the_file(
+    card: str, text: str, says: str | None, tmp_path: Path
+) -> None:
+    path = _write(tmp_path / "quiz.jsonl", ["{}"])
+    _write(tmp_path / card, [text])
     assert audit.find_declarations(path).licence == (says and (says, card))
 
 
-def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_path: Path) -> None:
-    """The items' own licence counts; a canary is the word with a GUID, in the file or a card."""
+def test_licence_of_items_has_priority_and_canary_needs_a_guid(tmp_path: Path) -> None:
+    """A canary is the word with a GUID, in the file or a card."""
     (tmp_path / "data").mkdir()
-    path = _written(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
+    path = _write(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
     item = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     data = Dataset([item], "quiz")
     known = audit.find_declarations(path, data)
@@ -161,5 +157,5 @@ def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_pat
     found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
     assert found.failures("licence,canary") == ["quiz: no canary is declared"]
     assert "No canary is declared for quiz" in audit.render_page(found)
-    _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
+    _write(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
     assert audit.find_declarations(path).canary == (GUID, "CANARY")

@@ -22,7 +22,7 @@ Chosen = dict[str, dict[str, int | None]]
 
 
 def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Dataset, Chosen]:
-    """Make items with different words, of which the first have wrong keys, and models' answers."""
+    """Make items with different words and models' answers; the first items have wrong keys."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(4, size=n)
     keys = np.where(np.arange(n) < wrong, (truth + 1) % 4, truth)
@@ -45,14 +45,14 @@ def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Da
     return data, said
 
 
-def _found(data: Dataset, said: Chosen) -> audit.Triage:
+def _triage(data: Dataset, said: Chosen) -> audit.Triage:
     return audit.triage(audit.Items.from_dataset(data), from_choices(said))
 
 
-def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
-    """Each block has a planted key once; no bound is below the number of wrong keys."""
+def test_wrong_keys_are_ranked_first_and_bounded() -> None:
+    """Each block has a planted key once."""
     data, said = _quiz(300)
-    found = _found(data, said)
+    found = _triage(data, said)
     assert {one.id for one in found.suspects[:4]} == {"q0", "q1", "q2", "q3"}
     assert all(data[data.row(one.id)].answer != one.other for one in found.suspects)
     keys = found.wrong_keys
@@ -66,8 +66,7 @@ def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
         assert most == sorted(most)
 
 
-def test_a_bound_is_always_printed_with_its_condition() -> None:
-    """The table's title and the JSON state it, and that other errors are not counted."""
+def test_bound_is_always_shown_with_its_condition() -> None:
     data, said = _quiz(200)
     found = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(said))
     page = " ".join(audit.render_page(found).split())
@@ -91,23 +90,25 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
     ("blocks", "wrong", "visibility"),
     [(500, 5, 1.0), (500, 50, 1.0), (2000, 200, 0.75), (500, 50, 0.5), (100, 10, 1.0)],
 )
-def test_the_bound_holds_in_95_of_100_sets_if_its_condition_is_true(
+def test_bound_is_correct_in_95_percent_if_its_condition_is_true(
     blocks: int, wrong: int, visibility: float
 ) -> None:
-    """A wrong key has the score of a planted one with the stated probability."""
+    """The condition is that a wrong key scores like a planted one with the stated probability."""
     rng, sets = np.random.default_rng([blocks, wrong]), 300
-    most = [_bound(blocks, wrong, visibility, visibility, rng) for _ in range(sets)]
+    most = [_simulate_bound(blocks, wrong, visibility, visibility, rng) for _ in range(sets)]
     assert wilson_interval(sum(one >= wrong for one in most), sets)[1] >= 0.95
     assert np.median(most) < max(0.6 * blocks, 2 * wrong)
 
 
-def test_the_bound_fails_if_wrong_keys_are_seen_less_often_than_stated() -> None:
-    """With half the visibility, the bound is below 400 of 4,000 wrong keys in most sets."""
+def test_bound_is_too_low_if_wrong_keys_are_seen_less_often() -> None:
+    """With half the stated visibility, it is mostly below the 400 wrong keys of 4,000 items."""
     rng = np.random.default_rng(0)
-    assert np.mean([_bound(4000, 400, 0.5, 1.0, rng) >= 400 for _ in range(50)]) < 0.2
+    assert np.mean([_simulate_bound(4000, 400, 0.5, 1.0, rng) >= 400 for _ in range(50)]) < 0.2
 
 
-def _bound(blocks: int, wrong: int, seen: float, stated: float, rng: np.random.Generator) -> int:
+def _simulate_bound(
+    blocks: int, wrong: int, seen: float, stated: float, rng: np.random.Generator
+) -> int:
     """Return the bound if planted keys score 2 standard deviations above sound ones."""
     scores = rng.normal(size=blocks)
     scores[:wrong] += 2 * (rng.random(wrong) < seen)
@@ -119,8 +120,7 @@ def _bound(blocks: int, wrong: int, seen: float, stated: float, rng: np.random.G
 
 @given(st.integers(0, 99))
 @examples(5)
-def test_no_order_changes_the_ranking(seed: int) -> None:
-    """Permuted options, models and rows give the same suspects and bounds."""
+def test_ranking_does_not_depend_on_any_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
     data, said = _quiz(60, seed=seed)
     order = {p.id: rng.permutation(4).tolist() for p in data}
@@ -136,7 +136,7 @@ def test_no_order_changes_the_ranking(seed: int) -> None:
         f"other {model}": {name: order[name].index(at) for name, at in said[model].items()}
         for model in map(str, rng.permutation([*said]))
     }
-    one, other = _found(data, said), _found(moved, there)
+    one, other = _triage(data, said), _triage(moved, there)
     ranked = [(of.id, of.proposed) for of in one.suspects]
     assert ranked == [(of.id, of.proposed) for of in other.suspects]
     assert one.wrong_keys is not None
@@ -146,15 +146,14 @@ def test_no_order_changes_the_ranking(seed: int) -> None:
 
 @given(st.integers(0, 99))
 @examples(5)
-def test_a_doubled_row_is_one_observation(seed: int) -> None:
-    """Copies of items with the same answers change no bound, and no order of the originals."""
+def test_copies_change_neither_bounds_nor_ranking(seed: int) -> None:
     data, said = _quiz(60, seed=seed)
     doubled = Dataset([*data, *(replace(p, id=f"{p.id}-again") for p in data)])
     both: Chosen = {
         model: {**own, **{f"{name}-again": at for name, at in own.items()}}
         for model, own in said.items()
     }
-    one, other = _found(data, said), _found(doubled, both)
+    one, other = _triage(data, said), _triage(doubled, both)
     assert one.wrong_keys is not None
     assert other.wrong_keys is not None
     assert one.wrong_keys.bounds == other.wrong_keys.bounds
@@ -163,7 +162,6 @@ def test_a_doubled_row_is_one_observation(seed: int) -> None:
 
 
 def test_ability_is_measured_on_other_blocks() -> None:
-    """The answers to a block change a model's ability in all blocks but this one."""
     data, said = _quiz(60)
     items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
@@ -178,8 +176,8 @@ def test_ability_is_measured_on_other_blocks() -> None:
     assert ((change != 0) == moved).all()
 
 
-def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordinary_one() -> None:
-    """A correlation is undefined there, so two features state it."""
+def test_contradiction_of_all_models_is_a_feature() -> None:
+    """The correlation of such an item is undefined, so two features mark it."""
     chosen = np.array([[1, 0, 1, 2]] * 3 + [[1, 0, 0, 2]])
     made = Choices(
         chosen, np.ones((4, 4), bool), np.zeros(4, int), np.full(4, 3), np.arange(4), np.arange(4)
@@ -189,8 +187,7 @@ def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordi
     assert values[:, 15].tolist() == [1, 0, 0, 1]
 
 
-def test_large_sets_are_planted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No draw is made after enough planted keys; every item has a rank."""
+def test_number_of_planted_keys_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     data, said = _quiz(330)
     items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
@@ -238,11 +235,11 @@ def _below_chance(n: int) -> tuple[Dataset, Chosen]:
     ],
     ids=["few", "blocks", "one", "three", "agree", "chance"],
 )
-def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
+def test_unsuitable_answers_are_reported_with_the_reason(
     made: tuple[Dataset, Chosen], why: str
 ) -> None:
-    """Suspects are ranked by agreement then, and the number of wrong keys has no bound."""
-    found = _found(*made)
+    """Suspects are then ranked by agreement, and the number of wrong keys has no bound."""
+    found = _triage(*made)
     assert found.wrong_keys is None
     assert found.planting_obstacle.startswith(why)
     by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
@@ -255,28 +252,25 @@ def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
     assert "The number of wrong keys in data has no bound, because" in words
 
 
-def test_a_model_below_chance_has_no_weight_next_to_others() -> None:
-    """Its answers, the option after the key, make no item suspect."""
+def test_model_below_chance_has_no_weight_next_to_others() -> None:
     data, said = _quiz(200, wrong=0)
     opposed = {p.id: ((p.answer or 0) + 1) % 4 for p in data}
-    found = _found(data, {**said, "below": opposed})
+    found = _triage(data, {**said, "below": opposed})
     assert found.wrong_keys is not None
     assert found.models["below"].below_chance is not None
     assert all(one.models > 1 for one in found.suspects)
 
 
 def test_items_without_a_key_are_not_ranked() -> None:
-    """Their ids are no suspects, and they are in no block."""
     data, said = _quiz(120)
     half = Dataset(replace(p, answer=None) if at % 2 else p for at, p in enumerate(data))
-    found = _found(half, said)
+    found = _triage(half, said)
     assert found.wrong_keys is not None
     assert found.wrong_keys.blocks == 60
     assert {one.id for one in found.suspects} <= {p.id for p in half if p.answer is not None}
 
 
-def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
-    """From correct and incorrect answers, no key is proposed and no number bounded."""
+def test_grades_without_letters_rank_items_by_incorrect_models() -> None:
     data, said = _quiz(80)
     words = "incorrect", "correct"
     table = [
@@ -284,7 +278,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
     ]
     given = answers.read(table, data)
     found = audit.triage(audit.Items.from_dataset(data), given)
-    letters = _found(data, said)
+    letters = _triage(data, said)
     assert {m: one.right for m, one in found.models.items()} == {
         m: one.right for m, one in letters.models.items()
     }
@@ -303,8 +297,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
     assert "ranking uses only the weight of the models that are incorrect" in " ".join(page.split())
 
 
-def test_grades_of_two_options_are_letters() -> None:
-    """An incorrect answer to two options names the other one."""
+def test_incorrect_answer_to_two_options_is_the_other_one() -> None:
     data = Dataset(
         Problem(f"q{at}", f"Is {at} odd?", ("it is", "no"), at % 2, blank=None) for at in range(9)
     )
@@ -312,7 +305,7 @@ def test_grades_of_two_options_are_letters() -> None:
     assert [given.by_id[p.id].chosen for p in data] == [(1 - at % 2,) for at in range(9)]
 
 
-def test_zeros_and_ones_say_how_grades_are_written() -> None:
+def test_grades_0_and_1_are_refused_with_advice() -> None:
     """Numbers are options, counted from 1."""
     data, _ = _quiz(9)
     with pytest.raises(ValueError, match="if 0 and 1 mean wrong and right, write"):
@@ -320,10 +313,10 @@ def test_zeros_and_ones_say_how_grades_are_written() -> None:
 
 
 @pytest.mark.parametrize("start", [0.0, 5.0])
-def test_the_classifier_is_at_the_minimum_of_its_loss_also_if_rows_can_be_separated(
+def test_fit_ridge_minimises_its_loss_on_separable_rows(
     start: float,
 ) -> None:
-    """The gradient of the penalised loss is 0 there, from any start."""
+    """The gradient of the penalised loss is 0, from any start."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(300, 4))
     planted = (values[:, 0] > 0).astype(float)

@@ -1,4 +1,4 @@
-"""A repair thins what tells, leaves nothing else out without a reason, and is proved or not."""
+"""A repair thins items that cues reveal, states why items are removed, and bounds what is left."""
 
 import json
 from dataclasses import replace
@@ -22,8 +22,11 @@ LENGTHS = [
 LONGEST = "the longest, in characters"
 
 
-def _planted(n: int, share: float, options: int = 4, seed: int = 0) -> Dataset:
-    """Make items of words that mean nothing, whose longest option is the key in a share more."""
+def _plant(n: int, share: float, options: int = 4, seed: int = 0) -> Dataset:
+    """Make items of random words.
+
+    The longest option is the key in a fraction of them, otherwise a random one.
+    """
     rng = np.random.default_rng(seed)
     found = []
     for at in range(n):
@@ -47,65 +50,62 @@ def _planted(n: int, share: float, options: int = 4, seed: int = 0) -> Dataset:
     return Dataset(found, "planted")
 
 
-def _repaired(data: Dataset, cues: list[audit.Cue] = LENGTHS, seed: int = 0) -> audit.Repair:
+def _repair(data: Dataset, cues: list[audit.Cue] = LENGTHS, seed: int = 0) -> audit.Repair:
     return audit.repair(data, cues=cues, draws=39, probe_draws=0, seed=seed)
 
 
-def _bound(proof: audit.Proof, rule: str = LONGEST) -> audit.Bound:
+def _find_bound(proof: audit.Proof, rule: str = LONGEST) -> audit.Bound:
     return next(bound for bound in proof.bounds if bound.rule == rule)
 
 
 @pytest.fixture(scope="module")
 def planted() -> Dataset:
-    """Return 900 items of ten options, of which the longest is the key in 40 %."""
-    return _planted(900, 0.33, options=10)
+    """Return 900 items of ten options; the longest is the key in 40 %."""
+    return _plant(900, 0.33, options=10)
 
 
 @pytest.fixture(scope="module")
-def mended(planted: Dataset) -> audit.Repair:
-    """Return their repair."""
-    return _repaired(planted)
+def repaired(planted: Dataset) -> audit.Repair:
+    return _repair(planted)
 
 
-def test_a_planted_cue_is_at_chance_on_blocks_that_the_repair_did_not_see(
-    mended: audit.Repair,
+def test_planted_cue_is_at_chance_on_held_out_blocks(
+    repaired: audit.Repair,
 ) -> None:
-    """What was told far too often tells nothing, there and in what is kept."""
-    longest = next(one for one in mended.cue_changes if one.rule == LONGEST)
-    assert LONGEST in mended.cues
+    longest = next(one for one in repaired.cue_changes if one.rule == LONGEST)
+    assert LONGEST in repaired.cues
     assert longest.before > 0.35
     assert abs(longest.after - 0.1) < 0.03
-    bound = _bound(mended.proof)
+    bound = _find_bound(repaired.proof)
     assert bound.low < 0 < bound.high < 0.07
-    assert len(mended.dataset) > 450
+    assert len(repaired.dataset) > 450
 
 
-def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
-    """Of the items whose key the cue picks some stay, and of the others some go."""
+def test_thinning_removes_items_at_random(planted: Dataset, repaired: audit.Repair) -> None:
+    """Some items whose key the cue selects are kept, and some others are removed."""
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     items = audit.Items.from_dataset(planted)
     picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
-    stayed = np.array([problem.id in mended.dataset for problem in items.problems])
+    stayed = np.array([problem.id in repaired.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
 
 
 @pytest.mark.parametrize("kept", [0.0, 1.0])
-def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> None:
-    """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
+def test_bounds_reveal_too_much_and_too_little_thinning(planted: Dataset, kept: float) -> None:
+    """All items whose longest option is correct are removed, or none."""
     items = audit.Items.from_dataset(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
     stays = np.where(picked[items.unit_starts], kept, 1.0)
     proof = audit.bound_accuracies(items, lambda _: stays, LENGTHS)
     assert not proof.is_within_limit
-    bound = _bound(proof)
+    bound = _find_bound(proof)
     assert bound.low > 0.2 if kept else bound.high < -audit.LIMIT
 
 
-def test_enough_items_in_which_nothing_tells_are_shown() -> None:
-    """Nothing is named, nothing thinned, and every bound is within 3 points of guessing."""
-    found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
+def test_many_items_without_a_cue_are_shown_to_be_at_chance() -> None:
+    found = _repair(_plant(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
     assert (found.cues, found.has_word_model, found.filtered.dropped) == ((), False, ())
     assert found.proof.is_within_limit
     assert not found.proof.wide_bounds
@@ -113,9 +113,8 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     assert "No items were thinned" in audit.render_repair(found)
 
 
-def test_few_items_are_not_shown_and_never_clean() -> None:
-    """A bound wider than 3 points says not shown; positions that lots decide have none."""
-    found = _repaired(_planted(120, 0.0))
+def test_few_items_are_not_shown_to_be_at_chance() -> None:
+    found = _repair(_plant(120, 0.0))
     told = audit.explain_repair(found)
     assert "not shown" in told
     assert "clean" not in audit.render_repair(found)
@@ -127,8 +126,8 @@ def test_few_items_are_not_shown_and_never_clean() -> None:
     assert found.proof.items_needed is None or found.proof.items_needed > 120
 
 
-def test_twins_in_which_nothing_can_tell_are_shown() -> None:
-    """A rule that is right of one half is wrong of the other, which leaves no bound wide."""
+def test_twins_with_equal_options_are_at_chance() -> None:
+    """A cue of options is correct for only one of the halves, so all bounds are narrow."""
     data = Dataset(
         Problem(f"{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
                 (f"w{at} {'long ' * (at % 4)}", f"y{at}"), half, f"t{at}")
@@ -141,8 +140,7 @@ def test_twins_in_which_nothing_can_tell_are_shown() -> None:
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
 @examples(20)
-def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
-    """However many items a block has, and in however few blocks a rule speaks."""
+def test_bound_contains_the_observed_value(size: int, heard: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     block = np.repeat(np.arange(60), size)
     speaks = (block < heard)[:, None]
@@ -152,9 +150,9 @@ def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
     assert low[0] <= stays @ excess[:, 0] / stays.sum() <= high[0]
 
 
-def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
-    """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
-    items = audit.Items.from_dataset(_planted(1400, 0.2, seed=seed))
+def _measure_bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
+    """Return the bound of a thinning from 400 items, and its effect on 1,000 others."""
+    items = audit.Items.from_dataset(_plant(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     right = TIE_SHARES[items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]]
     new = items.rows >= 400
@@ -167,21 +165,19 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
         return np.asarray(stays[~new])
 
     proof = audit.bound_accuracies(items.subset(~new), thin, LENGTHS, seed=seed)
-    return _bound(proof), float(np.mean(left))
+    return _find_bound(proof), float(np.mean(left))
 
 
-def test_a_bound_holds_what_a_repair_leaves_in_other_items() -> None:
-    """What the halves' rules leave of a thousand new items is within the bounds in most sets."""
-    found = [_bound_and_truth(seed) for seed in range(6)]
+def test_bound_contains_the_effect_on_other_items() -> None:
+    found = [_measure_bound_and_truth(seed) for seed in range(6)]
     assert sum(bound.low <= truth <= bound.high for bound, truth in found) >= 5
 
 
 @given(st.randoms(use_true_random=False))
 @examples(6)
-def test_order_of_rows_and_options_and_a_row_twice_change_nothing(random: object) -> None:
-    """The same texts are kept, in the same order of their options, whatever order they come in."""
-    data = list(_planted(130, 0.4))
-    first = _repaired(Dataset(data))
+def test_repair_ignores_order_and_duplicates(random: object) -> None:
+    data = list(_plant(130, 0.4))
+    first = _repair(Dataset(data))
     moved = [
         replace(p, options=tuple(options), answer=options.index(p.options[p.answer or 0]))
         for p in data
@@ -189,7 +185,7 @@ def test_order_of_rows_and_options_and_a_row_twice_change_nothing(random: object
     ]
     moved += [replace(moved[at], id=f"z{at}") for at in (3, 40)]
     random.shuffle(moved)
-    again = _repaired(Dataset(moved))
+    again = _repair(Dataset(moved))
     texts = [sorted((p.id, p.options, p.answer) for p in found.dataset) for found in (first, again)]
     assert texts[0] == texts[1]
     assert [*map(str, first.proof.bounds)] == [*map(str, again.proof.bounds)]
@@ -198,11 +194,11 @@ def test_order_of_rows_and_options_and_a_row_twice_change_nothing(random: object
 
 @given(st.integers(100, 160), st.integers(0, 9))
 @examples(6)
-def test_kept_and_left_out_are_the_input(n: int, seed: int) -> None:
-    """Together they are what came in, and the orders lead from what is kept back to it."""
-    data = _planted(n, 0.4, seed=seed)
+def test_kept_and_removed_items_are_the_input(n: int, seed: int) -> None:
+    """The recorded orders lead from the input to the kept items."""
+    data = _plant(n, 0.4, seed=seed)
     data = Dataset([*data, replace(data[0], id="again"), replace(data[1], id="none", answer=None)])
-    found = _repaired(data, seed=seed)
+    found = _repair(data, seed=seed)
     assert found.filtered.input() == data
     assert all(entry.reason for entry in found.filtered.dropped)
     for came, is_now in zip(found.filtered.kept, found.dataset, strict=True):
@@ -211,11 +207,10 @@ def test_kept_and_left_out_are_the_input(n: int, seed: int) -> None:
         assert came.options[came.answer or 0] == is_now.options[is_now.answer or 0]
 
 
-def test_copies_go_and_of_contradictions_both() -> None:
-    """Of copies the first by id stays; identical items with two keys are left out and named."""
-    data = [*_planted(120, 0.0)]
+def test_copies_and_all_contradictions_are_removed() -> None:
+    data = [*_plant(120, 0.0)]
     wrong = replace(data[7], id="wrong", answer=(data[7].answer or 0) ^ 1)
-    found = _repaired(Dataset([*data, replace(data[5], id="a copy"), wrong]))
+    found = _repair(Dataset([*data, replace(data[5], id="a copy"), wrong]))
     told = {entry.problem.id: (entry.stage, entry.reason) for entry in found.filtered.dropped}
     assert told["q5"] == ("copy", "a copy of a copy")
     assert told["q7"] == ("contradiction", "the same as wrong, with different keys")
@@ -223,11 +218,14 @@ def test_copies_go_and_of_contradictions_both() -> None:
     assert "a copy" in found.dataset
 
 
-def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not() -> None:
-    """Keys that all stand first are spread; an item with none of the above, and classes, stay."""
+def test_positions_are_shuffled_or_thinned_if_order_is_fixed() -> None:
+    """Items keep their order if an option is "none of the above" or a field may refer to an option.
+
+    Classes are thinned.
+    """
     data = [
         replace(p, options=(*p.options[p.answer or 0 :], *p.options[: p.answer or 0]), answer=0)
-        for p in _planted(200, 0.0)
+        for p in _plant(200, 0.0)
     ]
     data[0] = replace(data[0], options=(*data[0].options[:3], "none of the above"))
     extra = [
@@ -237,7 +235,7 @@ def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not
         {"csv.level": 2},
     ]
     data[1:5] = [replace(p, extra=Extra(own)) for p, own in zip(data[1:5], extra, strict=True)]
-    found = _repaired(Dataset(data))
+    found = _repair(Dataset(data))
     places = np.bincount([p.answer or 0 for p in found.dataset], minlength=4)
     assert places.min() > 25
     assert found.fixed_order_count == 4
@@ -249,14 +247,14 @@ def test_positions_are_dealt_where_the_order_is_free_and_thinned_where_it_is_not
                 int(rng.random() < 0.75), blank=None)
         for at in range(600)
     )  # fmt: skip
-    thinned = _repaired(classes)
+    thinned = _repair(classes)
     assert all(p.options == ("no", "yes") for p in thinned.dataset)
     assert abs(np.mean([p.answer for p in thinned.dataset]) - 0.5) < 0.1
     assert 200 < len(thinned.dataset) < 400
 
 
-def test_twins_go_and_stay_whole() -> None:
-    """A twin's options tell nothing of its two keys, so none goes; its halves keep one order."""
+def test_twins_stay_whole() -> None:
+    """Their options don't reveal which half has which key, so no twin is removed."""
     rng = np.random.default_rng(2)
     data = Dataset(
         Problem(f"{at}{half}", f"The w{at} x{at} hit y{at} and the _ was {word}.",
@@ -266,30 +264,28 @@ def test_twins_go_and_stay_whole() -> None:
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
     data = Dataset(replace(p, options=data[at - at % 2].options) for at, p in enumerate(data))
-    found = _repaired(data)
+    found = _repair(data)
     assert len(found.dataset) == 220
     assert all(
         a.options == b.options for a, b in zip(found.dataset[::2], found.dataset[1::2], strict=True)
     )
 
 
-def test_what_cannot_be_repaired_is_refused_by_name() -> None:
-    """Too few blocks, keys that a cue always tells, and items without keys are told apart."""
+def test_impossible_repairs_are_refused_with_the_reason() -> None:
     with pytest.raises(DataError, match=r"the 99 items of planted are too few .*there are 99"):
-        _repaired(_planted(99, 0.0))
+        _repair(_plant(99, 0.0))
     with pytest.raises(DataError, match=r"characters” is correct for 97\.1 % of the items"):
-        _repaired(_planted(400, 1.0))
+        _repair(_plant(400, 1.0))
     with pytest.raises(DataError, match="no item has a key"):
-        _repaired(Dataset(p.blind() for p in _planted(120, 0.0)))
+        _repair(Dataset(p.blind() for p in _plant(120, 0.0)))
 
 
-def _written(folder: Path) -> dict[str, bytes]:
+def _read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
-    """What all items taught is not learnt again after a stop, and every file is as without one."""
-    data = _planted(130, 0.4)
+def test_interrupted_repair_resumes(tmp_path: Path) -> None:
+    data = _plant(130, 0.4)
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
     audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)
 
@@ -304,12 +300,12 @@ def test_an_interrupted_repair_goes_on_and_ends_in_the_same_bytes(tmp_path: Path
     steps: list[str] = []
     audit.repair_to_folder(data, out, step=steps.append, **how)
     assert not any("what all" in step for step in steps)
-    assert _written(out) == _written(tmp_path / "a" / "whole")
+    assert _read_files(out) == _read_files(tmp_path / "a" / "whole")
 
 
 def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
-    """Another seed counts, with --force or in a folder beside it; the same again does not."""
-    data = _planted(110, 0.0)
+    """Another seed counts, with `force` or in a folder next to it; the same repair doesn't."""
+    data = _plant(110, 0.0)
     how = {"cues": LENGTHS, "draws": 19, "probe_draws": 0}
     one, two = tmp_path / "one", tmp_path / "two"
     tried = [
@@ -319,7 +315,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
             (data, one, 0, False),
             (data, one, 1, True),
             (Dataset(data[::-1]), two, 2, False),
-            (_planted(110, 0.0, seed=1), tmp_path / "other", 0, False),
+            (_plant(110, 0.0, seed=1), tmp_path / "other", 0, False),
         ]
     ]
     assert tried == [1, 1, 2, 3, 1]
@@ -328,9 +324,8 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
         audit.repair_to_folder(data, one, seed=5, **how)
 
 
-def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
-    """Copies and near copies go from the first split, a twin whole; each split has its proof."""
-    train, test = [*_planted(130, 0.4)], [*_planted(120, 0.4, seed=7)]
+def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path: Path) -> None:
+    train, test = [*_plant(130, 0.4)], [*_plant(120, 0.4, seed=7)]
     near = replace(test[1], id="near", sentence=test[1].sentence.replace("Which", "What"))
     halves = [
         Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
@@ -364,14 +359,14 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
-def test_a_split_that_is_too_small_is_refused_before_anything_is_learnt(tmp_path: Path) -> None:
-    """One too small as it comes, or without what a later one has, is named with what to do."""
-    large, small = _planted(130, 0.4), _planted(80, 0.4, seed=1)
-    test = _planted(120, 0.4, seed=7)
+def test_split_that_is_too_small_is_refused_before_any_work(tmp_path: Path) -> None:
+    """The items of later splits don't count."""
+    large, small = _plant(130, 0.4), _plant(80, 0.4, seed=1)
+    test = _plant(120, 0.4, seed=7)
     copied = Dataset([*small, *(replace(test[at], id=f"c{at}") for at in range(60))])
     steps: list[str] = []
     for splits, message in (
-        ({"train": large, "test": _planted(40, 0.4, seed=7)}, "test: the 40 items .* are 40 if"),
+        ({"train": large, "test": _plant(40, 0.4, seed=7)}, "test: the 40 items .* are 40 if"),
         ({"train": large, "dev": copied, "test": test},
          r"dev: the 140 items of +\(80 remain; in a later split: 60\) are too few for a "
          "repair, which needs 100: .*there are 80 if .* omit dev to repair the others"),
@@ -384,9 +379,8 @@ def test_a_split_that_is_too_small_is_refused_before_anything_is_learnt(tmp_path
     assert not (tmp_path / "out").exists()
 
 
-def test_where_one_split_can_not_be_repaired_none_is_written(tmp_path: Path) -> None:
-    """A split of which next to nothing is left, or whose folder is taken, leaves no other's."""
-    splits = {"train": _planted(130, 0.4), "test": _planted(400, 1.0, seed=7)}
+def test_no_split_is_written_if_one_can_not_be_repaired(tmp_path: Path) -> None:
+    splits = {"train": _plant(130, 0.4), "test": _plant(400, 1.0, seed=7)}
     how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
     with pytest.raises(DataError, match=r"test: no item .* Nothing was written; omit test"):
         audit.repair_splits(splits, tmp_path, **how)

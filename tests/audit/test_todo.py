@@ -1,4 +1,4 @@
-"""The work list of options to lengthen (`winosmith.audit.list_rewrites`)."""
+"""The worklist of options to lengthen (`winosmith.audit.list_rewrites`)."""
 
 from dataclasses import replace
 from io import StringIO
@@ -18,8 +18,8 @@ def problem(n: int, lengths: list[int], key: int) -> Problem:
     return Problem(f"q{n}", "Which?", options, key % len(options), blank=None)
 
 
-def surplus(problems: list[Problem]) -> float:
-    """Return how many more items than expected have the longest option as their key."""
+def compute_surplus(problems: list[Problem]) -> float:
+    """Return the number of items beyond chance whose key is the longest option."""
     found = 0.0
     for one in problems:
         lengths = [*map(len, one.options)]
@@ -31,12 +31,12 @@ def surplus(problems: list[Problem]) -> float:
 
 @examples(100)
 @given(items=st.lists(st.tuples(LENGTHS, st.integers(0, 4)), max_size=30))
-def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]]) -> None:
-    """With all options lengthened the surplus is gone; with one fewer, some is left."""
+def test_rewrites_bring_the_longest_option_to_chance(items: list[tuple[list[int], int]]) -> None:
+    """No rewrite is superfluous: before each of them, a surplus is left."""
     problems = [problem(n, *one) for n, one in enumerate(items)]
     rewrites = list_rewrites(problems)
     at = {one.id: row for row, one in enumerate(problems)}
-    left = surplus(problems)
+    left = compute_surplus(problems)
     for rewrite in rewrites:
         assert left > 0
         row = at[rewrite.id]
@@ -44,7 +44,7 @@ def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]])
         assert options[rewrite.option] == rewrite.text
         options[rewrite.option] += "x" * rewrite.missing
         problems[row] = replace(problems[row], options=tuple(options))
-        left = surplus(problems)
+        left = compute_surplus(problems)
     sole = [one for one in problems if one.options[one.answer or 0] == max(one.options, key=len)]
     assert left < 1e-9 or not any(
         sum(len(o) == len(one.options[one.answer or 0]) for o in one.options) == 1 for one in sole
@@ -52,23 +52,21 @@ def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]])
     assert [one.missing for one in rewrites] == sorted(one.missing for one in rewrites)
 
 
-def test_the_items_may_be_a_table() -> None:
-    """A table in memory has the same rewrites as its problems."""
+def test_table_and_problems_have_equal_rewrites() -> None:
     rows = [{"id": f"q{n}", "question": "Which?", "A": "a longer one", "B": "b", "answer": "A"}
             for n in range(4)]  # fmt: skip
     items = [Problem(f"q{n}", "Which?", ("a longer one", "b"), 0, blank=None) for n in range(4)]
     assert list_rewrites(rows) == list_rewrites(items) != []
 
 
-def test_white_space_around_an_option_adds_nothing_to_its_length() -> None:
-    """As for the cue of the longest option: the padded key is shorter than the other option."""
+def test_white_space_around_an_option_does_not_count() -> None:
+    """The cue of the longest option ignores it, too."""
     padded = "a long one" + " " * 5
     items = [Problem(f"q{n}", "Which?", (padded, "bb but longer"), 0, blank=None) for n in range(4)]
     assert list_rewrites(items) == []
 
 
-def test_texts_of_strangers_are_harmless_in_the_list() -> None:
-    """Markdown shows what an option says."""
+def test_markup_is_escaped_in_worklists() -> None:
     items = [Problem(f"q{n}", "Which?", ("a longer one", "=1<b>"), 0, blank=None) for n in range(4)]
     file = StringIO()
     write_rewrites(list_rewrites(items), file)

@@ -1,4 +1,4 @@
-"""Models' answers: wrong keys, and items that all or none get right."""
+"""Models' answers: wrong keys, and items that all or no models solve."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,6 @@ def _items(n: int) -> Dataset:
 
 
 def test_items_are_ranked_by_agreement_on_another_option() -> None:
-    """Where all good models choose one other option the key is the first suspect."""
     data = _items(20)
     good = {problem.id: 0 for problem in data} | {"q3": 2}
     poor = {problem.id: 1 for problem in data} | {"q3": 0}
@@ -45,8 +44,7 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
 
 @given(st.integers(2, 5), st.integers(0, 99))
 @examples(10)
-def test_every_row_several_times_changes_no_figure_of_two_models(times: int, seed: int) -> None:
-    """Copies are one observation: difference, p and what is detectable stay, whatever their n."""
+def test_copies_change_no_comparison_of_two_models(times: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = Dataset(
         Problem(f"q{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
@@ -65,8 +63,8 @@ def test_every_row_several_times_changes_no_figure_of_two_models(times: int, see
     assert second.design == pytest.approx(times * first.design)
 
 
-def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
-    """Six items that only one model gets right tell nothing more if they are six times there."""
+def test_p_value_counts_blocks_not_copies() -> None:
+    """The models differ on six items, each of which occurs six times."""
     data = _items(6)
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
@@ -77,8 +75,7 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
-    """Accuracies, p and Holm's correction are those of `metrics.compare`, also of copies."""
+def test_audit_and_compare_give_equal_tests(copies: int) -> None:
     rng = np.random.default_rng(0)
     data = Dataset(replace(p, id=f"{p.id}-{n}") for p in _items(60) for n in range(copies))
     chosen = {
@@ -104,8 +101,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
     assert f"{100 * found.models['two'].right:.1f}" in audit.render_page(part)
 
 
-def test_saturated_and_missed_items_are_told() -> None:
-    """An item that all get right and one that none does are told by their ids."""
+def test_items_that_all_or_no_models_solve_are_listed() -> None:
     data = _items(3)
     one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
     two: dict[str, int | None] = {"q0": 0, "q1": 2}
@@ -122,22 +118,19 @@ def test_saturated_and_missed_items_are_told() -> None:
     assert [one.right for one in invalid.models.values()] == [2 / 3, 0.0]
 
 
-def test_an_answer_that_is_no_option_is_refused() -> None:
-    """Option 4 of 3 names the model and the item."""
+def test_answer_beyond_the_options_is_refused() -> None:
     with pytest.raises(
         DataError, match="m: the answer to 'q0' is option 4, but the problem has only 3"
     ):
         audit.triage(audit.Items.from_dataset(_items(2)), from_choices({"m": {"q0": 3}}))
 
 
-def test_answers_to_another_set_are_refused() -> None:
-    """Answers of which none is for an item say so, in place of empty tables."""
+def test_answers_to_another_data_set_are_refused() -> None:
     with pytest.raises(DataError, match="a different data set"):
         audit.audit(_items(5), draws=19, probe_draws=0, answers=from_choices({"m": {"x": 0}}))
 
 
-def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
-    """A split that no model answered has no table of models."""
+def test_answers_to_one_split_are_reported_only_for_it() -> None:
     other = Dataset(Problem(f"o{at}", f"Who is {at}? _", ("x", "y"), 0) for at in range(5))
     given: dict[str, int | None] = {"o1": 0}
     found = audit.audit(
@@ -151,7 +144,7 @@ def test_answers_to_one_split_are_told_of_that_split_alone() -> None:
 
 @pytest.fixture(scope="module")
 def redux(data_dir: Path) -> tuple[audit.Items, Mapping[str, answers.Answers], set[str]]:
-    """Return MMLU-Redux, 14 models' answers, and the ids of keys that experts marked as wrong."""
+    """Return MMLU-Redux, answers of 14 models, and the ids of keys that experts marked as wrong."""
     folder = data_dir / "mmlu_redux"
     rows = [
         json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").split("\n")[:-1]
@@ -166,10 +159,10 @@ def redux(data_dir: Path) -> tuple[audit.Items, Mapping[str, answers.Answers], s
     return audit.Items.from_dataset(data), answers.read(folder / "answers.csv", data), wrong
 
 
-def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
+def test_planted_keys_find_more_wrong_keys_of_mmlu_redux(
     redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
 ) -> None:
-    """Experts marked 370 of 5,700 items; planted keys find more wrong keys than agreement does."""
+    """The ranking is compared with that by agreement. Experts marked 370 of 5,700 items."""
     items, given, wrong = redux
     found = audit.triage(items, given)
     agreement = {suspect.id: suspect.agreement for suspect in found.suspects}
@@ -187,10 +180,10 @@ def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
     assert all(one.most is not None and one.most >= len(wrong) for one in keys.bounds)
 
 
-def test_of_mmlu_redux_nearly_half_of_the_items_set_aside_have_wrong_keys(
+def test_49_of_113_set_aside_items_of_mmlu_redux_have_wrong_keys(
     redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
 ) -> None:
-    """By default a repair sets aside 2 % of 5,693 items, 49 of which experts marked."""
+    """By default, a repair sets aside 2 % of the 5,693 items. Experts marked the wrong keys."""
     items, given, wrong = redux
     found = choose_items_to_set_aside(items, given, None, 0)
     assert len(found.set_aside) == int(0.02 * len(items)) == 113

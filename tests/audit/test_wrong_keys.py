@@ -1,4 +1,4 @@
-"""Wrong keys in a repair: those that models reveal are set aside, the effect on others is shown."""
+"""Repairs set wrong keys aside that models reveal, and report the effect on the others."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +30,9 @@ def _quiz(
 ) -> tuple[Dataset, dict[str, dict[str, int | None]], set[str]]:
     """Make items, models' answers and the ids of wrong keys.
 
-    A mark is on the right option in a share of the items, otherwise on one drawn at random.
-    Models choose the right option with a probability between the two of `right`, otherwise
-    another one drawn at random.
+    The correct option has a mark in a fraction of the items, otherwise a random one. Each model
+    chooses the correct option with a random probability within `right`, otherwise another random
+    one.
     """
     rng = np.random.default_rng(seed)
     truth, off = rng.integers(4, size=n), rng.integers(1, 4, size=(models + 1, n))
@@ -64,7 +64,7 @@ def _quiz(
     return data, said, {data.ids[at] for at in np.flatnonzero(is_wrong)}
 
 
-def _repaired(data: Dataset, **how: Any) -> audit.Repair:
+def _repair(data: Dataset, **how: Any) -> audit.Repair:
     return audit.repair(data, **HOW, **how)
 
 
@@ -73,26 +73,25 @@ def _rate(data: Dataset, wrong: set[str]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -> None:
-    """Models that are right in 60 to 90 % reveal so many wrong keys that their rate falls."""
+def test_thinning_with_answers_does_not_raise_rate_of_wrong_keys(seed: int) -> None:
+    """Models that are correct in 60 to 90 % reveal so many wrong keys that the rate falls."""
     rng = np.random.default_rng(seed)
     n, mark = int(rng.integers(400, 700)), str(rng.choice([" and so on", ", I think"]))
     data, said, planted = _quiz(
         n, rng.uniform(0.01, 0.03), share=rng.uniform(0.2, 0.65), mark=mark, seed=seed
     )
-    found = _repaired(data, answers=from_choices(said))
+    found = _repair(data, answers=from_choices(said))
     assert _rate(found.dataset, planted) <= _rate(data, planted)
     assert len(found.set_aside) <= MAX_SET_ASIDE * n
     assert found.filtered.input() == data
 
 
-def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
-    """The number asked for is taken, the greatest agreement first; zero sets nothing aside."""
+def test_first_suspects_are_set_aside_with_their_reason() -> None:
     data, said, _ = _quiz(400, 0.02)
     ranked = audit.triage(audit.Items.from_dataset(data), from_choices(said)).suspects
     suspects = sorted(ranked, key=lambda one: -one.agreement)
     assert len(suspects) > 15
-    found = _repaired(data, answers=from_choices(said), set_aside=15)
+    found = _repair(data, answers=from_choices(said), set_aside=15)
     assert found.doubts
     least = suspects[14].agreement
     assert [one.agreement for one in found.doubts.set_aside] == pytest.approx(
@@ -107,15 +106,15 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
         f"{first.models} models choose “{problem.options[first.other]}”, but its key is “"
     )
     assert "three models must" not in audit.render_repair(found)
-    every = _repaired(data, answers=from_choices(said), set_aside=1000)
+    every = _repair(data, answers=from_choices(said), set_aside=1000)
     assert f"Models doubt only {len(suspects)} keys." in audit.render_repair(every)
-    none = _repaired(data, answers=from_choices(said), set_aside=0)
+    none = _repair(data, answers=from_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
-    assert none.dataset == _repaired(data).dataset
+    assert none.dataset == _repair(data).dataset
 
 
-def test_an_item_set_aside_can_be_put_back(tmp_path: Path) -> None:
-    """Its line has the order of options in which it would be kept, and that order is written."""
+def test_item_set_aside_can_be_appended_to_kept_items(tmp_path: Path) -> None:
+    """Its options have the order in which they would be kept."""
     data, said, _ = _quiz(300, 0.02)
     found = audit.repair_to_folder(data, tmp_path / "out", answers=from_choices(said), **HOW)
     aside = formats.read(tmp_path / "out" / "set_aside.jsonl")
@@ -131,8 +130,8 @@ def test_an_item_set_aside_can_be_put_back(tmp_path: Path) -> None:
     assert len(formats.read(tmp_path / "out" / "kept.jsonl")) == len(found.dataset) + len(aside)
 
 
-def test_the_other_half_of_a_twin_goes_along() -> None:
-    """A half without its twin would make its answer the likelier one."""
+def test_other_half_of_a_suspect_is_also_set_aside() -> None:
+    """A half without its twin would make one answer more likely."""
     halves = [
         Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
         for half, word in enumerate(["big", "small"])
@@ -140,7 +139,7 @@ def test_the_other_half_of_a_twin_goes_along() -> None:
     data, said, _ = _quiz(200, 0.0)
     told = {name: {**own, "h0": 1, "h1": 1} for name, own in said.items()}
     both = Dataset([*data, *halves])
-    found = _repaired(both, answers=from_choices(told), set_aside=1)
+    found = _repair(both, answers=from_choices(told), set_aside=1)
     reasons = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
     assert reasons["h1"] == "the other half of h0, whose key models doubt"
     assert reasons.keys() == {"h0", "h1"}
@@ -148,8 +147,8 @@ def test_the_other_half_of_a_twin_goes_along() -> None:
 
 @given(st.permutations(range(150)))
 @examples(10)
-def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[int]) -> None:
-    """Suspects with the same agreement are drawn by their texts."""
+def test_items_set_aside_do_not_depend_on_ids_or_row_order(order: list[int]) -> None:
+    """Suspects with equal agreement are drawn by their texts."""
     data, said, _ = _quiz(150, 0.0, models=3, right=(0.4, 0.4), seed=3)
     names = {name: f"x{at}" for name, at in zip(data.ids, order, strict=True)}
     rows = Dataset(replace(data[at], id=names[data[at].id]) for at in order)
@@ -161,20 +160,20 @@ def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[i
 
 
 def test_two_models_set_nothing_aside_by_default() -> None:
-    """Every item that one of two models misses is one that all others disagree on."""
+    """Each of two models has only one other, whose answer would be the agreement of all others."""
     data, said, _ = _quiz(300, 0.02, models=2)
-    found = _repaired(data, answers=from_choices(said))
+    found = _repair(data, answers=from_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
     assert "requires the answers of at least three models" in audit.render_repair(found)
-    some = _repaired(data, answers=from_choices(said), set_aside=3)
+    some = _repair(data, answers=from_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
 
-def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
-    """JSON has the same; accuracy without those set aside is higher, as they are items missed."""
+def test_page_and_json_report_bias_of_items_set_aside() -> None:
+    """Without these items the accuracy is higher, because models answered them incorrectly."""
     data, said, _ = _quiz(500, 0.05)
-    found = _repaired(data, answers=from_choices(said))
+    found = _repair(data, answers=from_choices(said))
     page, record = audit.render_repair(found), found.record()
     assert found.doubts
     assert len(found.doubts.set_aside) == 10
@@ -200,10 +199,10 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
         assert shares["without"] > shares["before"]
 
 
-def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
-    """Repairs of the same items with wrong keys planted keep as many more of these."""
+def test_factor_is_the_effect_of_thinning_on_planted_wrong_keys() -> None:
+    """Repairs of the same items with planted wrong keys raise their rate by the same factor."""
     data = _quiz(300, 0.0)[0]
-    found = _repaired(data)
+    found = _repair(data)
     told = found.concentration
     assert told
     assert told.sets >= 20
@@ -217,7 +216,7 @@ def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
             for at, p in enumerate(data)
         )
         names = {data.ids[at] for at in wrong}
-        factors.append(_rate(_repaired(planted).dataset, names) / _rate(data, names))
+        factors.append(_rate(_repair(planted).dataset, names) / _rate(data, names))
     error = float(np.std(factors, ddof=1)) / 6**0.5
     assert abs(np.mean(factors) - told.factor) < 3 * error + 0.05
     assert f"multiplies the rate of wrong keys by {told.factor:.2f}" in audit.render_repair(found)
@@ -225,24 +224,24 @@ def test_the_factor_is_what_thinning_does_to_planted_wrong_keys() -> None:
 
 
 def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
-    """Without a cue every item is as likely to stay as any other."""
-    found = _repaired(_quiz(300, 0.0, share=0.0)[0])
+    """Every item is equally likely to be kept."""
+    found = _repair(_quiz(300, 0.0, share=0.0)[0])
     assert (found.cues, found.concentration) == ((), None)
     assert found.record()["wrong_keys"] is None
     assert "rate of wrong keys" not in audit.render_repair(found)
 
 
-def test_a_large_set_is_represented_by_some_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page says how many items the factor is measured on, drawn from how many."""
+def test_factor_of_a_large_data_set_is_measured_on_a_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
-    found = _repaired(_quiz(500, 0.0)[0])
+    found = _repair(_quiz(500, 0.0)[0])
     assert found.concentration
     assert (found.concentration.items, found.concentration.total_items) == (300, 500)
     assert "these items (300, drawn from 500)" in audit.render_repair(found)
 
 
-def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    """A cue that picks nine of ten keys leaves too few: refused, unless a lower limit is given."""
+def test_repair_that_keeps_too_few_is_refused(tmp_path: Path) -> None:
     data = _quiz(600, 0.0, share=0.885, seed=1)[0]
     steps: list[str] = []
     folder = tmp_path / "out"
@@ -263,8 +262,7 @@ def test_too_few_kept_are_refused_before_anything_is_written(tmp_path: Path) -> 
     assert not any("half" in step for step in steps[:kept])
 
 
-def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: Path) -> None:
-    """A split without answers is repaired without them; answers to neither are refused."""
+def test_only_splits_with_answers_set_items_aside(tmp_path: Path) -> None:
     data, said, _ = _quiz(300, 0.02)
     other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
     found = audit.repair_splits(
@@ -277,6 +275,6 @@ def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: P
     with pytest.raises(DataError, match="a different data set"):
         audit.repair_splits({"other": other}, tmp_path / "b", answers=from_choices(foreign), **HOW)
     with pytest.raises(DataError, match="a different data set"):
-        _repaired(data, answers=from_choices(foreign))
+        _repair(data, answers=from_choices(foreign))
     with pytest.raises(DataError, match="setting aside 3 items requires models' answers"):
-        _repaired(data, set_aside=3)
+        _repair(data, set_aside=3)

@@ -1,4 +1,4 @@
-"""Small builds that several tests look at."""
+"""Small builds that several test files use."""
 
 from dataclasses import replace
 
@@ -13,9 +13,9 @@ TABLE = {
     "data": "twins.jsonl",
     "embed": {"dimensions": 8},
     "split": {"dev": 0.2, "test": 0.3},
-    "measure": {"splits": 2},  # each filters the two halves apart
+    "measure": {"splits": 2},  # each split filters both halves separately
 }
-"""The recipe of a small build, but for its filter."""
+"""The recipe of a small build, without its filter."""
 
 AFLITE = {
     "ensemble_size": 16,
@@ -29,12 +29,12 @@ AFLITE = {
 
 @pytest.fixture(scope="session")
 def make_build(tmp_path_factory):
-    """Return a function that builds a benchmark from a data set and returns what was built."""
+    """Return a function that builds a benchmark from a data set."""
 
     def make(dataset, *, out=None, **tables):
         folder = tmp_path_factory.mktemp("build")
         formats.write(dataset.problems, folder / "twins.jsonl")
-        if tables.get("filter", {}).get("method") in ("none", "random"):  # no filter to measure
+        if tables.get("filter", {}).get("method") in ("none", "random"):  # nothing to measure
             tables = {"measure": {"splits": 0}, **tables}
         return build(parse_recipe({**TABLE, **tables}, folder=folder), out or folder / "out")
 
@@ -43,7 +43,7 @@ def make_build(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def telling_twins():
-    """Return twins whose ids and order give every answer away, as collected data often do."""
+    """Return twins whose ids and order reveal every answer, as collected data often do."""
     made = make_twins(150, singles=20)
     marked = [replace(p, id=f"{p.twin_id}-answer{p.answer}") for p in made]
     return Dataset(sorted(marked, key=lambda p: (p.answer, p.twin_id)), "telling")
@@ -51,5 +51,5 @@ def telling_twins():
 
 @pytest.fixture(scope="session")
 def small_build(make_build, telling_twins):
-    """Return a build by AFLite from twins whose ids and order give the answers away."""
+    """Return an AFLite build of twins whose ids and order reveal the answers."""
     return make_build(telling_twins, filter=AFLITE)

@@ -1,4 +1,4 @@
-"""A report of a filter says how much of what it removed other runs remove too."""
+"""The fraction of removed problems that other runs of a filter also remove."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ SMALL = {"ensemble_size": 8, "train_size": 40, "cutoff": 8, "null_draws": 20}
 
 
 def run(out: Path, **chosen: object) -> dict[str, object]:
-    """Filter, and return the report."""
+    """Filter the data and return the report as JSON."""
     recipe = FilterRecipe(**{**SMALL, **chosen})
     debias_to_folder(DATA, out, embed=EmbedRecipe(dimensions=16), filter_recipe=recipe, splits=0)
     return dict(json.loads((out / "report.json").read_text("utf-8")))
@@ -21,13 +21,12 @@ def run(out: Path, **chosen: object) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
-    """Return the folder of a filter with its other runs, and its report."""
+    """Return the folder and the report of a filter with its other runs."""
     out = tmp_path_factory.mktemp("again") / "with"
     return out, run(out)
 
 
-def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]]) -> None:
-    """AFLite's report compares it with another seed and with perturbed vectors."""
+def test_report_compares_aflite_with_other_runs(reported: tuple[Path, dict[str, object]]) -> None:
     out, record = reported
     again = record["again"]
     assert list(again) == ["another seed", "perturbed vectors"]
@@ -40,10 +39,9 @@ def test_the_report_says_what_goes_again(reported: tuple[Path, dict[str, object]
     assert "Would another run remove the same problems?" in (out / "report.html").read_text("utf-8")
 
 
-def test_what_is_kept_does_not_depend_on_it(
+def test_other_runs_do_not_change_kept_problems(
     reported: tuple[Path, dict[str, object]], tmp_path: Path
 ) -> None:
-    """With the other runs and without them the same bytes are kept and dropped."""
     assert run(tmp_path / "without", again=False)["again"] == {}
     for name in ("kept.jsonl", "dropped.jsonl"):
         both = [(folder / name).read_bytes() for folder in (reported[0], tmp_path / "without")]
@@ -51,8 +49,8 @@ def test_what_is_kept_does_not_depend_on_it(
 
 
 @pytest.mark.parametrize("method", ["random", "pmi"])
-def test_methods_without_vectors_are_not_shaken(method: str, tmp_path: Path) -> None:
-    """A random reduction and PMI know no vectors: only another seed is tried."""
+def test_random_and_pmi_have_no_run_with_perturbed_vectors(method: str, tmp_path: Path) -> None:
+    """Neither reads vectors, so only another seed is tried."""
     again = run(tmp_path, method=method, keep=100)["again"]
     assert list(again) == ["another seed"]
     assert again["another seed"]["removed"] == len(DATA) - 100

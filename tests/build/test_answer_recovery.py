@@ -1,6 +1,6 @@
-"""Attacks on the test answers from what a build publishes: by id, hash, order and partner.
+"""Attempts to recover test answers from the published files: by id, hash, order and partner.
 
-They know the code, the recipe and its seed, and every published file.
+The attackers know the code, the recipe, its seed and every published file.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from winosmith.text import compute_overlap, split_words
 
 
 def public_files(built):
-    """Return the published files: everything that is not below private/."""
+    """Return the published files: all files outside private/."""
     return sorted(
         path
         for path in built.folder.rglob("*")
@@ -28,7 +28,7 @@ def public_files(built):
 
 
 def answers(built):
-    """Return the test answers, by id, from the private file."""
+    """Return the private test answers, by id."""
     return {p.id: p.answer for p in formats.read(built.folder / "private" / "test.jsonl")}
 
 
@@ -46,36 +46,33 @@ def answered_records(built):
 
 
 def test_no_test_answer_is_published(small_build):
-    """No published file of problems holds a test problem with its answer."""
     hidden = answers(small_build)
     assert len(hidden) > 30
     assert not {p.id for p in answered_records(small_build)} & hidden.keys()
     assert all(p.answer is None for p in formats.read(small_build.folder / "test.jsonl"))
 
 
-def test_no_old_id_is_published(small_build, telling_twins):
-    """No published file holds an id of the collected data, or a twin's."""
+def test_original_ids_and_twin_ids_are_unpublished(small_build, telling_twins):
     old = {p.id for p in telling_twins} | {p.twin_id for p in telling_twins}
     for path in public_files(small_build):
         text = path.read_text("utf-8")
         assert not [name for name in old if f'"{name}"' in text], path.name
 
 
-def test_ids_fields_and_order_tell_nothing(small_build):
-    """The search for fields that give answers away finds none in the test set."""
+def test_no_field_of_the_test_set_leaks_answers(small_build):
     published = formats.read(small_build.folder / "test.jsonl")
     hidden = answers(small_build)
     told = Dataset(replace(p, answer=hidden[p.id]) for p in published)
     assert metrics.find_leaks(told) == ()
 
 
-def test_the_search_would_have_found_the_old_ids(telling_twins):
-    """The same search finds the leak in the data that went in."""
+def test_leaks_of_the_collected_ids_are_found(telling_twins):
+    """So the search would have found the original ids in the published test set."""
     assert metrics.find_leaks(telling_twins)
 
 
-def test_no_partner_is_published_with_its_answer(small_build):
-    """No answered problem shares a twin id, or options and most words, with a test problem."""
+def test_no_twin_of_a_test_problem_has_a_public_answer(small_build):
+    """Unmarked twins, with equal options and similar sentences, count too."""
     answered = answered_records(small_build)
     for hidden in formats.read(small_build.folder / "test.jsonl"):
         for other in answered:
@@ -88,8 +85,8 @@ def test_no_partner_is_published_with_its_answer(small_build):
             )
 
 
-def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
-    """With 2^n candidate answers, no published hexadecimal string is a digest of any of them."""
+def test_no_published_hexadecimal_is_a_digest_of_answers(make_build):
+    """The test tries all 2^n answers of n test problems."""
     built = make_build(
         make_twins(12), split={"dev": 0.1, "test": 0.3}, filter={"method": "random", "keep": 20}
     )
@@ -111,7 +108,7 @@ def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
 
 @pytest.mark.parametrize("method", ["random", "none"])
 def test_published_problems_do_not_depend_on_test_answers(make_build, telling_twins, method):
-    """When the filter is blind, flipping every test twin changes no published file of problems."""
+    """The filters don't use answers here: flipping all test twins changes no published problem."""
     table = {"method": method} | ({"keep": 200} if method == "random" else {})
     built = make_build(telling_twins, filter=table)
     lines = (built.folder / "private" / "ids.jsonl").read_text("utf-8").splitlines()
@@ -130,8 +127,7 @@ def test_published_problems_do_not_depend_on_test_answers(make_build, telling_tw
     assert compared >= 8
 
 
-def test_order_and_ids_of_the_input_leave_no_trace(make_build, small_build, telling_twins):
-    """Shuffled twins with other ids give the same published bytes, report included."""
+def test_input_order_and_ids_do_not_affect_public_files(make_build, small_build, telling_twins):
     renamed = {p.twin_id: f"r{number}" for number, p in enumerate(reversed(telling_twins))}
     other = Dataset(
         replace(p, id=f"z{number:03d}", twin_id=renamed[p.twin_id])

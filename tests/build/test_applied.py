@@ -1,4 +1,4 @@
-"""A build applies WinoGrande's rules for authors where they apply, and says where."""
+"""The problems of a build to which WinoGrande's rules for authors apply."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from winosmith.validate import write_votes
 
 @pytest.fixture
 def pool(tmp_path: Path) -> dict[str, str]:
-    """Return a recipe's data and votes: an evolved set beside twins, all found valid."""
+    """Return the data and votes of a recipe: twins and perturbed problems, all judged valid."""
     data = Dataset([*make_twins(30), *make_families([1, 2, 3], [2, 4])])
     formats.write(data.problems, tmp_path / "pool.jsonl")
     said = [Response(p.id, f"{w}-{p.id}", "validate", p.answer) for p in data for w in "xyz"]
@@ -22,10 +22,9 @@ def pool(tmp_path: Path) -> dict[str, str]:
     return {"data": str(tmp_path / "pool.jsonl"), "votes_file": str(tmp_path / "votes.csv")}
 
 
-def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
+def test_perturbed_problems_and_roots_are_exempt_from_rules(
     pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No root and no perturbed problem is dropped; report and terminal say what was exempt."""
     recipe = parse_recipe({"name": "mine", **pool, "filter": {"method": "none"}})
     built = build(recipe, tmp_path / "out")
     assert built.funnel.kept.problems == 67
@@ -39,8 +38,9 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
     assert "not to 7 (perturbed or their roots)" in built.report.read_text("utf-8")
 
 
-def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_path: Path) -> None:
-    """With rules = "winogrande" short perturbed problems go, as authors' twins would."""
+def test_winogrande_rules_drop_short_perturbed_problems(
+    pool: dict[str, str], tmp_path: Path
+) -> None:
     table = {"name": "mine", **pool, "filter": {"method": "none"}}
     strict = parse_recipe({**table, "structure": {"rules": "winogrande"}})
     built = build(strict, tmp_path / "out")
@@ -50,10 +50,9 @@ def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_pat
     assert 'rules = "winogrande"' in recipe
 
 
-def test_the_command_says_after_its_verdict_which_rules_were_used(
+def test_build_prints_the_applied_rules_after_the_verdict(
     pool: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`winosmith build` begins with what is guessed; the line on rules is `winosmith check`'s."""
     lines = ['name = "mine"', *(f'{key} = "{Path(file).name}"' for key, file in pool.items())]
     (tmp_path / "mine.toml").write_text("\n".join([*lines, '[filter]\nmethod = "none"\n']))
     assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0

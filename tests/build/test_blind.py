@@ -1,4 +1,4 @@
-"""What a filter reports whose vectors do not tell problems apart: no success."""
+"""Filters whose vectors can't distinguish problems report no success."""
 
 import html
 import json
@@ -17,7 +17,7 @@ POOL = make_twins(60, singles=10)
 
 
 def file_of(tmp_path: Path, X: Any, data: Dataset = POOL) -> EmbedRecipe:
-    """Write vectors as `winosmith embed` does with the difference of the options."""
+    """Write vectors that are differences of the options, like `winosmith embed`."""
     path = tmp_path / "vectors.npz"
     written = json.dumps({"parameters": {"combine": "difference"}})
     embed.save_array(path, np.asarray(X, np.float32), data.ids, signature=written)
@@ -35,10 +35,10 @@ BLIND = {
 
 @pytest.mark.parametrize("method", ["aflite", "mirror"])
 @pytest.mark.parametrize("vectors", BLIND)
-def test_a_filter_that_sees_nothing_removes_nothing(
+def test_filter_with_blind_vectors_removes_nothing(
     tmp_path: Path, vectors: str, method: Any
 ) -> None:
-    """Page, JSON and figures say "not measured" and why, and every problem is kept."""
+    """Page, JSON and figures state that the result isn't measured, and why."""
     answers = Dataset(replace(p, answer=0) if row >= 120 else p for row, p in enumerate(POOL))
     embedding = file_of(tmp_path, BLIND[vectors])
     chosen = FilterRecipe(method=method, threshold=0.5, train_size=10, ensemble_size=8)
@@ -57,8 +57,7 @@ def test_a_filter_that_sees_nothing_removes_nothing(
 
 
 @pytest.mark.parametrize("method", ["random", "pmi"])
-def test_what_needs_no_vectors_is_done_and_not_measured(tmp_path: Path, method: Any) -> None:
-    """A reduction to a stated number is carried out; what can be guessed of it is not known."""
+def test_random_and_pmi_run_unmeasured_with_blind_vectors(tmp_path: Path, method: Any) -> None:
     chosen = FilterRecipe(method=method, keep=100, again=False)
     embedding = file_of(tmp_path, BLIND["zeros"])
     done = debias_to_folder(POOL, tmp_path / "out", embed=embedding, filter_recipe=chosen)
@@ -68,8 +67,7 @@ def test_what_needs_no_vectors_is_done_and_not_measured(tmp_path: Path, method: 
     assert "Nothing was removed" not in record["verdict"]
 
 
-def test_vectors_that_see_a_tenth_are_used(tmp_path: Path) -> None:
-    """From a tenth of the twins and singles on that differ, there are figures."""
+def test_vectors_that_distinguish_a_tenth_are_measured(tmp_path: Path) -> None:
     X = np.array(BLIND["halves alike"])
     X[:14:2] += 1
     done = debias_to_folder(

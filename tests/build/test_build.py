@@ -1,4 +1,4 @@
-"""The main job, from a file of twins to the published folder."""
+"""Builds, from a file of twins to the published folder."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from winosmith.testing import make_twins
 
 
 def contents(folder):
-    """Return the bytes of every file but the record of the machine and day."""
+    """Return the bytes of every file except run.json, the record of computer and date."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -28,8 +28,7 @@ def contents(folder):
     }
 
 
-def test_everything_collected_is_accounted_for(small_build, telling_twins):
-    """Each problem is kept, or dropped once with a stage and a reason, publicly or privately."""
+def test_every_problem_is_kept_or_dropped_with_a_reason(small_build, telling_twins):
     folder = small_build.folder
     kept = set()
     for name in ("train_debiased", "dev", "test"):
@@ -46,8 +45,7 @@ def test_everything_collected_is_accounted_for(small_build, telling_twins):
     assert small_build.funnel.kept.problems == len(kept)
 
 
-def test_labels_are_those_of_the_problems(small_build):
-    """Each labels file holds, line by line, the answers of its problems."""
+def test_label_files_match_their_problems(small_build):
     for name in ("train_xl", "train_debiased", "dev"):
         problems = formats.read(small_build.folder / f"{name}.jsonl")
         labels = answers.read_labels(small_build.folder / f"{name}-labels.lst")
@@ -58,7 +56,6 @@ def test_labels_are_those_of_the_problems(small_build):
 
 
 def test_training_sets_are_nested(make_build):
-    """The smaller training set is the beginning of the larger, in whole twins."""
     built = make_build(make_twins(120), filter={"method": "none"}, split={"dev": 0.1, "test": 0.1})
     small, all_of_it = (formats.read(built.folder / f"train_{size}.jsonl") for size in ("xs", "xl"))
     assert len(small) == 160
@@ -66,8 +63,7 @@ def test_training_sets_are_nested(make_build):
     assert small.singles == ()
 
 
-def test_checksums_are_those_of_the_public_files(small_build):
-    """checksums.sha256 names every published file but itself, and no private one."""
+def test_checksums_match_all_public_files(small_build):
     listed = dict(
         reversed(line.split("  "))
         for line in (small_build.folder / "checksums.sha256").read_text("utf-8").splitlines()
@@ -78,7 +74,7 @@ def test_checksums_are_those_of_the_public_files(small_build):
 
 
 class Stop(KeyboardInterrupt):
-    """Ctrl-C, pressed by a test."""
+    """An interrupt by a test, as if by Ctrl-C."""
 
 
 @pytest.mark.parametrize(
@@ -90,11 +86,7 @@ class Stop(KeyboardInterrupt):
         pytest.param("again, perturbed vectors", marks=pytest.mark.long),
     ],
 )
-def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_build, telling_twins):
-    """Stopped in AFLite, its other runs or the measurements, a build ends in the bytes of a first.
-
-    So the same recipe and data give the same bytes twice.
-    """
+def test_resumed_build_writes_the_same_bytes(where, tmp_path, small_build, telling_twins):
     formats.write(telling_twins.problems, tmp_path / "twins.jsonl")
     recipe = parse_recipe({**TABLE, "filter": AFLITE}, folder=tmp_path)
     seen = []
@@ -130,23 +122,22 @@ def test_interrupted_build_goes_on_to_the_same_bytes(where, tmp_path, small_buil
     assert contents(tmp_path / "out") == contents(small_build.folder)
 
 
-def test_changed_answers_are_another_build(make_build, telling_twins, tmp_path):
-    """A folder is not resumed when only the answers changed, though no digest of them is public."""
+def test_changed_answers_prevent_resuming_a_build(make_build, telling_twins, tmp_path):
+    """The check works although no digest of the answers is public."""
     made = make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
     flipped = Dataset(replace(p, answer=1 - p.answer) for p in telling_twins)
     with pytest.raises(OutputError, match="results from other settings"):
         make_build(flipped, filter={"method": "none"}, out=made.folder)
 
 
-def test_folder_of_another_recipe_names_the_difference(make_build, telling_twins, tmp_path):
-    """Another recipe's folder is refused with what differs, and replaced only by force."""
+def test_refused_folder_states_the_difference_of_recipes(make_build, telling_twins, tmp_path):
     make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
     with pytest.raises(OutputError, match=r"filter\.method is 'none' there, 'random' here"):
         make_build(telling_twins, filter={"method": "random", "keep": 9}, out=tmp_path / "out")
 
 
 def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
-    """Problems under embargo, their copies, and those the judges reject are dropped first."""
+    """Copies of problems under embargo are also dropped."""
     made = practice.generate_corpus(40, seed=1)
     problems = [replace(p, embargo=True) if row < 2 else p for row, p in enumerate(made.dataset)]
     problems.append(replace(problems[0], id="copy", twin_id=None, embargo=False))
@@ -169,8 +160,8 @@ def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
     assert not [sentence for sentence in embargoed if sentence in public]
 
 
-def test_votes_that_do_not_count_are_reported(tmp_path):
-    """Votes on other ids are no silence, and a file without votes is not a pool without judges."""
+def test_uncounted_votes_are_reported(tmp_path):
+    """A votes file without votes drops all problems; no votes file at all would drop none."""
     made = practice.generate_corpus(40, seed=1)
     formats.write(made.dataset, tmp_path / "twins.jsonl")
     recipe = tmp_path / "recipe.toml"
@@ -188,7 +179,6 @@ def test_votes_that_do_not_count_are_reported(tmp_path):
 
 
 def test_planted_artifacts_are_counted_in_the_report(tmp_path):
-    """With a file of what is planted, the report says how much of it was found."""
     made = practice.generate_corpus(80, seed=0)
     formats.write(made.dataset.problems, tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text(json.dumps(made.planted))
@@ -207,8 +197,7 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
     assert built.measures.recalls["AFLite"].false_removals.total == 160 - len(made.planted)
 
 
-def test_a_problem_planted_twice_is_refused(tmp_path):
-    """A file of planted artifacts that names an id twice says which, and nothing is built."""
+def test_duplicate_id_in_planted_file_is_refused(tmp_path):
     formats.write(make_twins(4), tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text('{"a": "word", "a": "length"}')
     table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
@@ -217,7 +206,6 @@ def test_a_problem_planted_twice_is_refused(tmp_path):
 
 
 def test_report_is_small_and_complete(small_build):
-    """The report is one file under 2 MB that loads nothing and holds every chapter."""
     html = small_build.report.read_text("utf-8")
     assert len(html.encode()) < 2_000_000
     for heading in ("In short", "From twins to problems", "AFLite, phase by phase", "Examples"):
@@ -229,8 +217,7 @@ def test_report_is_small_and_complete(small_build):
     assert "Problems whose answers are not published are not shown." in html
 
 
-def test_the_report_begins_with_its_verdict_and_ends_with_its_recipe(small_build):
-    """The first sentence says what is still guessed; the recipe stands as its file has it."""
+def test_report_has_the_verdict_as_subtitle_and_the_recipe(small_build):
     page = unescape(small_build.report.read_text("utf-8"))
     first, _, _ = page.partition('class="subtitle">')[2].partition("</p>")
     assert first == write_verdict(small_build.run, small_build.measures)
@@ -245,25 +232,25 @@ CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
 @pytest.mark.parametrize(
     ("others", "guesser", "guess", "begins", "tells"),
     [
-        # one whose whole interval lies above chance is success enough for a machine
+        # the whole interval is above chance
         (CHANCE, "two-piece", Accuracy(0.52, 0.51, 0.6, 0.5), "A model can still predict",
          "a two-piece model"),
         (CHANCE, "two-piece", Accuracy(0.52, 0.49, 0.6, 0.5), "No model predicts",
          "a two-piece model"),
-        # whose whole interval lies below one half tells the answer by its opposite
+        # the whole interval is below chance: the opposite prediction is correct
         (CHANCE, "linear", Accuracy(0.46, 0.44, 0.48, 0.5),
          "A model can still predict the answers of the kept problems: a linear model is",
          "44.0–48.0 %; chance is 50.0 %); the opposite prediction is correct on the rest"),
-        # of those that find nothing, not the one with the narrowest interval
+        # of several models at chance, the best one, not the one with the narrowest interval
         (Accuracy(0.501, 0.499, 0.503, 0.5), "independent", Accuracy(0.52, 0.48, 0.56, 0.5),
          "No model predicts",
          "The best, a linear model on hashed words, is correct on 52.0 %"),
     ],
 )  # fmt: skip
-def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
+def test_verdict_is_about_the_model_furthest_from_chance(
     small_build, others, guesser, guess, begins, tells
 ):
-    """It is named, with what it is right on; one that is surely wrong guesses as well."""
+    """A model that is significantly below chance also predicts answers, by their opposite."""
     known = small_build.measures.verification
     after = {**dict.fromkeys(known.after, others), guesser: guess}
     measures = replace(small_build.measures, verification=replace(known, after=after))
@@ -272,8 +259,8 @@ def test_the_verdict_is_of_the_guesser_that_is_furthest_above_chance(
     assert tells in said
 
 
-def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small_build):
-    """Where they kept a share ten points off, the first sentence and the first figure say so."""
+def test_different_kept_fraction_of_halves_is_reported(small_build):
+    """A difference of more than ten percentage points from the whole data set is reported."""
     run, known = small_build.run, small_build.measures.verification
     share = len(run.kept) / len(run.pool)
     for kept, told in ((share + 0.09, False), (share - 0.11, True)):
@@ -284,8 +271,7 @@ def test_halves_whose_filters_ended_elsewhere_are_told_apart_from_this_one(small
         assert (said in make_figures(run, measures)[0].note) == told
 
 
-def test_the_histograms_hatch_what_their_phase_took(small_build):
-    """First and last phase are titled, and tell how many they took: as many as were removed."""
+def test_histograms_state_the_number_removed_per_phase(small_build):
     page, phases = small_build.report.read_text("utf-8"), small_build.run.aflite.phases
     for phase in (phases[0], phases[-1]):
         drawn = page.partition(f'-title">Scores in phase {phase.number + 1}</title>')[2]
@@ -293,8 +279,7 @@ def test_the_histograms_hatch_what_their_phase_took(small_build):
         assert said.endswith(f"threshold 0.6; number removed: {phase.removed:,}.")
 
 
-def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
-    """No sentence of dev, test or what was withheld beside them is in the report."""
+def test_report_shows_no_dev_test_or_withheld_problem(small_build):
     html = small_build.report.read_text("utf-8")
     folder = small_build.folder
     hidden = [*formats.read(folder / "dev.jsonl"), *formats.read(folder / "test.jsonl")]
@@ -303,16 +288,16 @@ def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
     assert not [sentence for sentence in sentences if sentence.split("near")[0] in html]
 
 
-def test_problems_with_more_options_are_refused_by_name(make_build):
-    """A problem with three options can't be filtered, and the message names it."""
+def test_problem_with_three_options_is_refused_by_id(make_build):
+    """AFLite filters only problems with two options."""
     made = list(make_twins(60))
     made[7] = replace(made[7], options=(*made[7].options, "amber"))
     with pytest.raises(DataError, match="3-1"):
         make_build(Dataset(made), structure={"same_options": False, "options_in_sentence": False})
 
 
-def test_vectors_of_a_fine_tuned_encoder_leave_out_what_tuned_it(make_build, tmp_path):
-    """Problems that an array names as fine-tuned on are dropped under a stage of their own."""
+def test_fine_tuning_problems_of_an_array_are_dropped(make_build, tmp_path):
+    """The array lists the problems on which its encoder was fine-tuned."""
     data = make_twins(60)
     rows = np.random.default_rng(0).normal(size=(110, 4))
     tuned_on = {"train_ids": np.array(data.ids[:6]), "dev_ids": np.array(data.ids[6:10])}
@@ -324,23 +309,20 @@ def test_vectors_of_a_fine_tuned_encoder_leave_out_what_tuned_it(make_build, tmp
     assert built.funnel.kept.problems == 110
 
 
-def test_winogrande_files_can_be_asked_for(make_build):
-    """The published files can be WinoGrande's own format, read by its tools."""
+def test_files_in_winogrande_format_have_its_keys(make_build):
     built = make_build(make_twins(40), filter={"method": "none"}, files={"format": "winogrande"})
     first = json.loads((built.folder / "dev.jsonl").read_text("utf-8").splitlines()[0])
     assert first.keys() == {"qID", "sentence", "option1", "option2", "answer"}
 
 
-def test_the_signature_names_the_problems_and_every_parameter(small_build, telling_twins):
-    """A signature holds the number of problems and n, m, k, tau and C, each under its own name."""
+def test_signature_contains_n_and_every_parameter(small_build, telling_twins):
     told = str(small_build.measures.signature)
     assert f"|n:{len(telling_twins)}|" in told
     for part in ("ensemble:16", "m:60", "k:10", "tau:0.6", "C:1.0", "seed:0", "d:8"):
         assert f"|{part}|" in told
 
 
-def test_the_data_digest_depends_on_no_seed(make_build):
-    """The same problems have the same digest whatever the seed."""
+def test_data_digest_is_independent_of_the_seed(make_build):
     data = make_twins(20)
     digests = {
         make_build(data, seed=seed, filter={"method": "none"}).measures.signature.data
@@ -349,8 +331,7 @@ def test_the_data_digest_depends_on_no_seed(make_build):
     assert len(digests) == 1
 
 
-def test_a_split_by_contributor_is_built(tmp_path):
-    """In the published files nobody who wrote for training wrote for dev, singles and all."""
+def test_train_and_dev_share_no_contributor_if_disjoint(tmp_path):
     made = practice.generate_corpus(200, seed=2, strength=0.0)
     formats.write(made.dataset.problems, tmp_path / "pool.jsonl")
     table = {
@@ -373,8 +354,7 @@ def test_a_split_by_contributor_is_built(tmp_path):
     assert 72 <= built.counts["dev"] <= 88
 
 
-def test_scores_tell_of_every_problem_that_was_filtered(small_build):
-    """The private scores agree with the reasons of what was dropped, and hold the kept as well."""
+def test_private_scores_match_the_reasons_of_dropped_problems(small_build):
     folder = small_build.folder
     lines = (folder / "private" / "scores.jsonl").read_text("utf-8").splitlines()
     scores = {record["id"]: record for record in map(json.loads, lines)}
@@ -392,8 +372,8 @@ def test_scores_tell_of_every_problem_that_was_filtered(small_build):
 
 
 @pytest.mark.parametrize("format_name", ["winosmith", "winogrande"])
-def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format_name):
-    """What only a file's format knew stays in train and in private/, and it is said where."""
+def test_extra_columns_stay_in_train_and_private(make_build, capsys, format_name):
+    """Public dev and test omit the columns of the source's format; the terminal states this."""
     made = [
         replace(p, extra=Extra({"site.key": f"{p.answer}", "site.row": row}))
         for row, p in enumerate(make_twins(40))
@@ -420,8 +400,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
     assert "site." in built.report.read_text("utf-8")
 
 
-def test_without_such_columns_nothing_is_said_of_them(small_build, capsys):
-    """A pool without extra columns gives no private dev, and no word of it."""
+def test_build_without_extra_columns_mentions_none(small_build, capsys):
     print_build(small_build.folder)
     assert "column" not in capsys.readouterr().err
     assert not (small_build.folder / "private/dev.jsonl").exists()

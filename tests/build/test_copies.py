@@ -1,4 +1,4 @@
-"""A new benchmark has every problem once, in whole twins, and none that contradicts itself."""
+"""Removal of copies and contradictions in whole twins."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ NONE = {"method": "none"}
 
 
 def again(problems, suffix="again", *, turned=False, **changes):
-    """Return problems a second time, as twins of their own, on request with the options turned."""
+    """Return the problems with new ids, as other twins; `turned` also reverses the options."""
     return [
         replace(
             problem,
@@ -33,12 +33,11 @@ def again(problems, suffix="again", *, turned=False, **changes):
 
 
 def kept(dataset, seed=0):
-    """Return what stays of a data set."""
+    """Return the data set without its copies."""
     return dataset.drop(dict(find_copies_to_omit(dataset, seed).reasons), "copies").kept
 
 
-def test_a_single_that_is_a_copy_of_a_half_goes():
-    """The twin stays whole, and the single is told to be a copy."""
+def test_single_that_copies_a_half_is_omitted():
     data = make_twins(2)
     alone = replace(data[0], id="alone", twin_id=None)
     found = find_copies_to_omit(Dataset([alone, *data]), 0)
@@ -46,8 +45,7 @@ def test_a_single_that_is_a_copy_of_a_half_goes():
     assert found.copy_of == {0: 1}
 
 
-def test_of_two_twins_that_share_a_half_one_goes_whole():
-    """No half is parted from the other: the twin goes, with the half that is no copy."""
+def test_twins_that_share_a_half_leave_one_whole_twin():
     data = make_twins(2)
     near = replace(data[1], id="near", sentence=data[1].sentence.replace("was", "seemed"))
     twin = [*again(data[:1], "u"), replace(near, twin_id=f"{data[0].twin_id}-u")]
@@ -63,8 +61,8 @@ def test_of_two_twins_that_share_a_half_one_goes_whole():
     ]
 
 
-def test_the_twin_in_the_way_of_two_goes_rather_than_both():
-    """Of three twins in a row, each sharing a half with the next, the outer two stay."""
+def test_twin_that_shares_halves_with_two_twins_is_omitted():
+    """Omitting the middle twin keeps the other two."""
     data = make_twins(2)
     middle = [
         replace(data[0], id="m0", twin_id="m"),
@@ -74,8 +72,8 @@ def test_the_twin_in_the_way_of_two_goes_rather_than_both():
         assert set(kept(Dataset([*middle, *data]), seed).ids) == set(data.ids)
 
 
-def test_a_group_without_a_problem_left_is_told():
-    """Of twins (a, b), (a, c) and (b, c) two go, with them every row of one of three problems."""
+def test_groups_without_a_kept_problem_are_counted():
+    """Of twins (a, b), (a, c) and (b, c), two are omitted, with all copies of one problem."""
     a, b = make_twins(2)[:2]
     c = replace(a, sentence=a.sentence.replace("was", "seemed"))
     twins = [(a, b), (a, c), (b, c)]
@@ -96,8 +94,8 @@ def test_a_group_without_a_problem_left_is_told():
     assert "one of each is kept, in whole twins (for 1, none" in line
 
 
-def test_what_contradicts_itself_goes_with_its_twin():
-    """All copies whose answers differ go, and their other halves, so that no single is made."""
+def test_contradictions_are_omitted_with_their_twins():
+    """The other half is omitted too, so that it doesn't become a single."""
     data = make_twins(3)
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     whole = Dataset([*data, liar])
@@ -109,8 +107,7 @@ def test_what_contradicts_itself_goes_with_its_twin():
     }
 
 
-def test_the_one_that_was_published_stays():
-    """What was in the last benchmark stays in the next, whatever copies of it come in."""
+def test_published_copy_is_kept():
     data = make_twins(1)
     for seed in range(8):
         whole = Dataset([*data, *again(data, "b"), *again(data, "c")])
@@ -119,8 +116,8 @@ def test_the_one_that_was_published_stays():
         } == {"0-0-b", "0-1-b"}
 
 
-def test_a_root_stays_before_its_copy_among_the_perturbed():
-    """A family does not lose its root to a perturbed problem that came back to it."""
+def test_root_is_kept_over_its_perturbed_copy():
+    """A perturbed problem can become equal to its root again."""
     root = replace(make_twins(0, singles=1)[0], twin_id=None)
     back = replace(root, id="back", lineage=Lineage(root.id, root.id))
     for seed in range(8):
@@ -129,7 +126,7 @@ def test_a_root_stays_before_its_copy_among_the_perturbed():
 
 @st.composite
 def crowds(draw):
-    """Draw twins and singles out of few texts, so that they meet in every way."""
+    """Draw twins and singles from few texts, so that copies occur in many combinations."""
     texts = make_twins(3, singles=1)
     halves = st.sampled_from(range(len(texts)))
     problems = []
@@ -153,11 +150,11 @@ def crowds(draw):
 
 
 @given(crowds(), st.integers(0, 3), st.randoms(use_true_random=False))
-def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
-    """What stays has no copies and no new singles; whatever it leaves out could not stay.
+def test_result_has_no_copies_and_no_split_twins(data, seed, rng):
+    """Every omitted block would be a copy or a contradiction.
 
-    Which of the copies stay depends neither on the order of the rows, nor on the order of the
-    options, nor on which option is right.
+    The choice among copies doesn't depend on the order of the rows or options, nor on the
+    answers.
     """
     found = find_copies_to_omit(data, seed)
     result = data.drop(dict(found.reasons), "copies")
@@ -171,7 +168,7 @@ def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
     wrong = {data[row].id for group in find_contradictions(data) for row in group}
     assert wrong.isdisjoint(left.ids)
     assert all(data[of].id in left for of in found.copy_of.values())
-    for rows in data.groups:  # none could have stayed beside the others
+    for rows in data.groups:  # none could have been kept with the others
         if not found.reasons.keys().isdisjoint(rows):
             ids = {data[row].id for row in rows}
             mine = [group[id_] for id_ in ids if id_ in group]
@@ -191,7 +188,7 @@ def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
 
 
 def published(built):
-    """Return each set without ids, and the figures of the filter without their signature."""
+    """Return the problems of each set without ids, and the measurements without the signature."""
     sets = {}
     for name in ("train_xl", "train_debiased", "dev", "private/test"):
         data = formats.read(built.folder / f"{name}.jsonl")
@@ -202,8 +199,7 @@ def published(built):
     return sets, figures
 
 
-def test_doubling_every_row_builds_the_same_benchmark(make_build):
-    """A pool in which every twin is there twice gives the sets and figures of the pool itself."""
+def test_pool_with_every_row_twice_builds_the_same_benchmark(make_build):
     data = make_twins(60, singles=6)
     chosen = {"filter": {"ensemble_size": 8, "train_size": 40, "cutoff": 5, "again": False},
               "measure": {"splits": 1}}  # fmt: skip
@@ -213,7 +209,7 @@ def test_doubling_every_row_builds_the_same_benchmark(make_build):
     sets, figures = published(alone)
     more, counted = published(twice)
     withheld = figures["counts"].pop("withheld"), counted["counts"].pop("withheld")
-    assert withheld[0] < withheld[1]  # copies of what is in dev and test
+    assert withheld[0] < withheld[1]  # copies of dev and test problems
     assert more == sets
     assert counted == figures
     steps = {step.stage: step for step in twice.funnel.steps}
@@ -221,8 +217,7 @@ def test_doubling_every_row_builds_the_same_benchmark(make_build):
     assert "copies" not in {step.stage for step in alone.funnel.steps}
 
 
-def test_the_order_of_a_pool_with_copies_changes_no_byte(make_build):
-    """Rows in another order, copies and all, give the same public files to the byte."""
+def test_public_files_do_not_depend_on_the_order_of_copies(make_build):
     data = make_twins(30, singles=3)
     pool = Dataset([*data, *again(data[:20], "x"), *again(data[:4], "y", turned=True)])
     order = sorted(range(len(pool)), key=lambda row: hash((row * 7919) % 101))
@@ -232,8 +227,8 @@ def test_the_order_of_a_pool_with_copies_changes_no_byte(make_build):
             assert path.read_bytes() == (other / path.name).read_bytes(), path.name
 
 
-def test_templates_written_for_two_pronouns_are_built_once(make_build):
-    """Of 168 sentences that are there for him and for her, without the pronoun 168 stay."""
+def test_pronoun_variants_of_a_template_stay_in_one_split(make_build):
+    """All 336 are kept. Without the pronoun they are copies, and 168 are kept."""
     people = [f"smith{number}" for number in range(8)]
     sentence = (
         "On the day of the long meeting the {} {} the {} at the gate of the old house, "
@@ -259,7 +254,7 @@ def test_templates_written_for_two_pronouns_are_built_once(make_build):
     without = make_build(Dataset(lost), filter=NONE)
     assert without.funnel.kept.problems == 168
     assert (without.copies["groups"], without.copies["left_out"]) == (168, 168)
-    for built in (insert_pronoun, without):  # together on one side, whatever is published
+    for built in (insert_pronoun, without):  # variants are in one set
         sides = {}
         for name in ("train_debiased", "dev", "test"):
             for problem in formats.read(built.folder / f"{name}.jsonl"):
@@ -267,8 +262,7 @@ def test_templates_written_for_two_pronouns_are_built_once(make_build):
         assert {len(of) for of in sides.values()} == {1}
 
 
-def test_a_recipe_keeps_all_on_request(make_build):
-    """With copies = "keep" nothing is left out, and the report says what is there twice."""
+def test_copies_keep_reports_copies_but_keeps_all(make_build):
     data = make_twins(20)
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     pool = Dataset([*data, *again(data[2:4]), liar])
@@ -284,22 +278,21 @@ def test_a_recipe_keeps_all_on_request(make_build):
 
 
 def _recipe_beside(folder):
-    """Return the recipe of a build, put beside its data."""
+    """Put the build's data next to its recipe and return the recipe's path."""
     (folder / "twins.jsonl").write_bytes((folder.parent / "twins.jsonl").read_bytes())
     return folder / "recipe.toml"
 
 
-def test_a_copy_that_breaks_a_rule_is_none_to_choose(make_build):
-    """A copy that the checks refuse displaces nothing, nor does it contradict what is valid."""
+def test_invalid_copies_displace_and_contradict_nothing(make_build):
     data = make_twins(10)
-    broken = [replace(p, answer=0) for p in again(data[:2])]  # both halves say the same
+    broken = [replace(p, answer=0) for p in again(data[:2])]  # both halves have the same answer
     built = make_build(Dataset([*data, *broken]), filter=NONE)
     assert built.funnel.kept.problems == 20
     assert built.copies == {}
 
 
-def test_a_dropped_copy_names_the_problem_that_stays(make_build):
-    """`copy_of` is the new id of the kept problem, in the file where the copy is told."""
+def test_copy_of_is_the_new_id_of_the_kept_problem(make_build):
+    """Copies of training problems are public; copies of dev and test problems are private."""
     data = make_twins(40)
     built = make_build(Dataset([*data, *again(data)]), filter=NONE)
     text = {}
@@ -318,8 +311,7 @@ def test_a_dropped_copy_names_the_problem_that_stays(make_build):
     assert all(id_ in train or id_ not in text for of in built.copies["examples"] for id_ in of)
 
 
-def test_the_next_build_keeps_the_copy_that_was_published(make_build, tmp_path):
-    """With a last build, copies that come in later do not displace what was in it."""
+def test_new_copies_do_not_displace_problems_of_last_build(make_build, tmp_path):
     data = make_twins(30)
     first = make_build(data, filter=NONE)
     more = Dataset([*again(data, "late", turned=True), *data])
@@ -340,8 +332,8 @@ def test_the_next_build_keeps_the_copy_that_was_published(make_build, tmp_path):
 
 
 @pytest.mark.data
-def test_winogrande_is_built_without_its_copies(data_dir):
-    """Of train_xl, a twin that is there twice stays once, and two that contradict themselves go."""
+def test_copies_and_contradictions_of_winogrande_are_found(data_dir):
+    """train_xl contains one twin twice, and two twins that contradict each other."""
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
     found = find_copies_to_omit(data, 0)
     assert len(found.reasons) == 6

@@ -1,4 +1,4 @@
-"""A build that follows another one: its folder, the terminal, and sides that stay."""
+"""Builds that follow a previous build and keep its splits."""
 
 import json
 import shutil
@@ -48,23 +48,22 @@ def _sides(folder, data):
 
 
 def _tied(data, sides):
-    """Return a problem that puts the first family of train and the first of test together."""
+    """Return a problem that joins the first family of train and the first of test."""
     train, test = (next(p for p in data if sides[p.id] == side) for side in ("train", "test"))
-    near = f"{train.sentence} Really."  # no copy, of which only one would stay
+    near = f"{train.sentence} Really."  # not a copy, because only one copy would be kept
     return replace(train, id="tie", sentence=near, twin_id=None, lineage=Lineage(test.id, test.id))
 
 
 @pytest.fixture
 def first(tmp_path):
-    """Return a pool, and the folder of a build of it, by the command."""
+    """Build a pool by the command, and return the pool and the folder."""
     data = make_twins(40)
     assert main(["build", f"{_recipe(tmp_path, data)}", "--out", f"{tmp_path / 'first'}"]) == 0
     return data, tmp_path / "first"
 
 
 @pytest.mark.parametrize("kind", ["winosmith", "winogrande"])
-def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
-    """Whatever the format of the files, and where the ids of the pool are other ones."""
+def test_next_build_keeps_all_splits(tmp_path, kind):
     data = make_twins(40)
     build(read_recipe(_recipe(tmp_path, data, kind)), tmp_path / "first")
     before = _sides(tmp_path / "first", data)
@@ -79,8 +78,7 @@ def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
     assert {id_: now[f"n-{id_}"] for id_ in before} == before
 
 
-def test_a_block_that_joins_two_sides_is_told(first, tmp_path, capsys):
-    """It is in train, and terminal, report and figures say so."""
+def test_joined_blocks_move_to_train_and_are_reported(first, tmp_path, capsys):
     data, folder = first
     sides = _sides(folder, data)
     grown = Dataset([*data, _tied(data, sides)])
@@ -109,8 +107,7 @@ def test_a_block_that_joins_two_sides_is_told(first, tmp_path, capsys):
     assert sums[0].read_bytes() == sums[1].read_bytes()
 
 
-def test_a_build_with_another_last_one_is_another_build(first, tmp_path):
-    """A folder goes on only with the last build that it began with."""
+def test_build_resumes_only_with_the_same_last_build(first, tmp_path):
     data, folder = first
     recipe = read_recipe(_recipe(tmp_path, data))
     build(recipe, tmp_path / "next", last=folder)
@@ -119,8 +116,7 @@ def test_a_build_with_another_last_one_is_another_build(first, tmp_path):
         is_build_finished(recipe, tmp_path / "next")
 
 
-def test_what_is_no_last_build_is_told(first, tmp_path):
-    """A folder without a build, without its private files, with broken ones, and the same one."""
+def test_unusable_last_builds_are_refused(first, tmp_path):
     data, folder = first
     recipe = read_recipe(_recipe(tmp_path, data))
     (tmp_path / "empty").mkdir()
@@ -144,7 +140,7 @@ SHARES = {"dev": 0.2, "test": 0.3}
 
 @st.composite
 def two_pools(draw_from):
-    """Draw a pool, and one that has grown from it: some gone, some new, copies, other kept."""
+    """Draw a pool and a later version of it, with removed, new, copied and joined problems."""
     whole = make_twins(draw_from(st.integers(12, 40)), seed=draw_from(st.integers(0, 99)))
     rng = draw_from(st.randoms(use_true_random=False))
     cut = rng.randrange(8, len(whole) // 2) * 2
@@ -161,7 +157,7 @@ def _kept(rng, problems):
 
 
 def _tying(one, other, at):
-    """Return a problem that puts two blocks together: a copy of one in the family of the other."""
+    """Return a copy of one problem in the family of the other, which joins their blocks."""
     return replace(one, id=f"tie{at}", twin_id=None, lineage=Lineage(other.root, other.id))
 
 
@@ -171,7 +167,7 @@ def _split(dataset, kept, **more):
 
 
 def _in_turn(before, kept, after, kept_now, **more):
-    """Return the sides of one pool, and how another is split with them; pass what can't be."""
+    """Split one pool, then the other with its splits; discard examples that can't be split."""
     try:
         first = _split(before, kept)
         previous = [PreviousProblem(p, first.sides[row]) for row, p in enumerate(before)]
@@ -182,8 +178,8 @@ def _in_turn(before, kept, after, kept_now, **more):
 
 @examples(60)
 @given(two_pools())
-def test_every_old_block_keeps_its_side(drawn):
-    """What was on one side is there again; of two sides, the one that was told wins."""
+def test_old_blocks_keep_their_splits(drawn):
+    """A joined block goes to train, else to dev, because public answers can't become test."""
     before, after, (kept, kept_now) = drawn
     previous, second = _in_turn(before, kept, after, kept_now)
     old = {f.problem.id: f.split for f in previous}
@@ -206,8 +202,7 @@ def test_every_old_block_keeps_its_side(drawn):
 
 @examples(30)
 @given(two_pools(), st.randoms(use_true_random=False))
-def test_sides_depend_on_no_order(drawn, rng):
-    """Permuted, both pools are split the same."""
+def test_splits_do_not_depend_on_the_order_of_pools(drawn, rng):
     before, after, (kept, kept_now) = drawn
     previous, second = _in_turn(before, kept, after, kept_now)
     rows = rng.sample(range(len(after)), len(after))
@@ -218,8 +213,7 @@ def test_sides_depend_on_no_order(drawn, rng):
 
 
 @given(two_pools())
-def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
-    """Who was on one side alone has everything there, what is new, too."""
+def test_new_problems_follow_their_contributor_if_disjoint(drawn):
     before, after, (kept, _) = drawn
     before = Dataset(replace(p, origin=Origin(author=p.twin_id)) for p in before)
     after = Dataset(replace(p, origin=Origin(author=p.twin_id), id=f"new{p.id}", twin_id=None,
@@ -231,8 +225,7 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
         assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
 
 
-def test_new_blocks_go_where_most_is_missing():
-    """Sides come to the shares that are asked for, as nearly as old blocks allow."""
+def test_new_blocks_approach_the_requested_fractions():
     data = make_twins(100)
     previous = [PreviousProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
     found = _split(data, range(200), previous=previous)
@@ -244,8 +237,8 @@ def test_new_blocks_go_where_most_is_missing():
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
 
 
-def test_a_new_block_goes_where_the_least_share_is_there():
-    """One of two is less than three of four."""
+def test_new_block_goes_to_the_least_filled_split():
+    """Test has one of two problems, dev three of four."""
     data = make_twins(0, singles=5)
     previous = [PreviousProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
     found = assign_splits(
@@ -254,8 +247,7 @@ def test_a_new_block_goes_where_the_least_share_is_there():
     assert found[4].split == "test"
 
 
-def test_an_old_block_of_which_nothing_is_kept_stays_secret():
-    """What was in test, and is filtered out now, is neither trained on nor published."""
+def test_filtered_test_blocks_stay_withheld():
     data = make_twins(30)
     previous = [PreviousProblem(problem, "test") for problem in data[:2]]
     found = _split(data, range(2, 60), previous=previous)
@@ -277,16 +269,15 @@ def test_an_old_block_of_which_nothing_is_kept_stays_secret():
         ({"id": "other", "lineage": Lineage("z", "z"), "sentence": "Gone is the _."}, False),
     ],
 )
-def test_a_problem_is_known_again(now, stays):
-    """By its words, its options, its family; not by an id that another problem has now."""
+def test_previous_problem_is_recognised_by_text_or_family(now, stays):
+    """An id alone isn't enough: another problem may have it now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
     (sides,) = find_previous_splits(Dataset([new]), [[0]], [PreviousProblem(old, "test")])
     assert (choose_kept_split(sides) == "test") is stays
 
 
-def test_nothing_new_and_a_side_that_is_wanted_is_told():
-    """Where every block has its side and one is empty, the way out is named."""
+def test_empty_split_without_new_blocks_is_refused():
     data = make_twins(10)
     previous = [PreviousProblem(problem, "train") for problem in data]
     with pytest.raises(DataError, match=r"no problems are left for dev.*redraw=True"):

@@ -1,4 +1,4 @@
-"""Problems of more than two options are filtered by mirror, measured, and reported."""
+"""Filters, measurements and reports for problems with more than two options."""
 
 import html
 import json
@@ -18,7 +18,7 @@ from winosmith.errors import DataError, RecipeError
 
 
 def problem(number: int, rng: np.random.Generator) -> Problem:
-    """Return a problem of 2 to 5 options; half of the right ones hold a word that tells."""
+    """Return a problem of 2 to 5 options; in half of them, a word marks the correct option."""
     names = rng.permutation([f"{a}{b}" for a in "bcdfg" for b in ("ake", "oll", "ine", "ust")])
     options = [str(name) for name in names[: rng.integers(2, 6)]]
     answer = int(rng.integers(len(options)))
@@ -32,8 +32,8 @@ QUICK: dict[str, Any] = {"embed": EmbedRecipe(dimensions=64), "splits": 1}
 
 
 @pytest.mark.parametrize("aim", ["error", "chance"])
-def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str) -> None:
-    """What tells goes, chance is the mean of 1 / K, and the page says that it may be known."""
+def test_debias_filters_and_measures_two_to_five_options(tmp_path: Path, aim: str) -> None:
+    """Chance is the mean of 1 / K, and the page states that only the options are read."""
     formats.write(POOL.problems, tmp_path / "set.jsonl")
     asked = ["debias", str(tmp_path / "set.jsonl"), "--out", str(tmp_path / "out"), "--aim", aim]
     assert main([*asked, "--method", "mirror", "--splits", "1"]) == 0
@@ -54,8 +54,7 @@ def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str)
     assert "hashed letters of the options" in page
 
 
-def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> None:
-    """With the options of every problem turned round, the same go and the same is guessed."""
+def test_reports_do_not_depend_on_the_order_of_options(tmp_path: Path) -> None:
     other = Dataset(
         replace(p, options=p.options[::-1], answer=len(p.options) - 1 - (p.answer or 0))
         for p in POOL
@@ -75,10 +74,7 @@ def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> Non
     assert found[0].run.overlaps == found[1].run.overlaps
 
 
-def test_an_encoder_reads_options_alone_or_in_the_sentence(
-    tmp_path: Path, tiny_encoder: Path
-) -> None:
-    """By default the options alone; asked to, in the sentence; the report says which."""
+def test_encoders_read_options_alone_or_in_the_sentence(tmp_path: Path, tiny_encoder: Path) -> None:
     told = {}
     for reads in (None, "sentence"):
         done = debias_to_folder(
@@ -97,8 +93,7 @@ def test_an_encoder_reads_options_alone_or_in_the_sentence(
     np.testing.assert_allclose(X[0], X[1], atol=1e-5)
 
 
-def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
-    """`random` with a number to keep has its honest figure, and no PMI beside it."""
+def test_random_reduction_of_many_options_is_measured(tmp_path: Path) -> None:
     done = debias_to_folder(
         POOL, tmp_path / "out", filter_recipe=FilterRecipe(method="random", keep=200), **QUICK
     )
@@ -122,10 +117,9 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
         (0.14, 0.24, "other options are correct more often than by chance; before the filter"),
     ],
 )
-def test_the_verdict_knows_what_chance_is(
+def test_verdict_compares_with_chance_of_four_options(
     tmp_path: Path, low: float, high: float, told: str
 ) -> None:
-    """Of four options a guesser finds nothing where its interval holds a quarter."""
     done = debias_to_folder(
         POOL,
         tmp_path / "out",
@@ -153,10 +147,9 @@ def test_the_verdict_knows_what_chance_is(
          "an encoder can only be fine-tuned on problems with two options"),
     ],
 )  # fmt: skip
-def test_what_takes_two_options_refuses_more_before_any_work(
+def test_two_option_methods_refuse_more_options_early(
     tmp_path: Path, embed: dict[str, Any], chosen: dict[str, Any], told: str
 ) -> None:
-    """Filters and vectors of two options say what to do instead, and write nothing."""
     if "array" in embed:
         signature = json.dumps({"parameters": {"combine": "difference"}})
         embed = {"array": str(tmp_path / "X.npz")}
@@ -168,14 +161,12 @@ def test_what_takes_two_options_refuses_more_before_any_work(
     assert not (tmp_path / "out").exists()
 
 
-def test_files_of_vectors_are_not_read_again() -> None:
-    """`reads = "options"` beside a file of vectors, or fine-tuning, is refused."""
+def test_reads_with_an_array_is_refused() -> None:
     with pytest.raises(RecipeError, match="neither can be used"):
         EmbedRecipe(array="X.npz", reads="options")
 
 
-def test_two_options_can_be_read_alone(tmp_path: Path) -> None:
-    """Asked to, the light embedder reads options of two without their sentence."""
+def test_light_embedder_can_read_two_options_alone(tmp_path: Path) -> None:
     two = Dataset(replace(p, options=p.options[:2], answer=0) for p in POOL if p.answer == 0)
     recipe = EmbedRecipe(dimensions=64, reads="options")
     done = debias_to_folder(
@@ -185,8 +176,8 @@ def test_two_options_can_be_read_alone(tmp_path: Path) -> None:
     assert str(done.measures.signature).count("reads:options") == 1
 
 
-def test_an_option_is_read_by_its_words_and_its_length_among_the_others() -> None:
-    """Case and place mean nothing; the longest and the shortest are marked, but not of ties."""
+def test_options_are_read_by_words_and_relative_length() -> None:
+    """Case and position don't count. Only a unique longest or shortest option is marked."""
     one = Problem("a", "One? _", ("The Cup", "a jug of tea", "tea"), 0)
     other = Problem("b", "Two? _", ("a jug of tea", "the cup", "cups of tea!"), 0)
     X = OptionsEmbedder(32).embed_options([one, other])
@@ -195,8 +186,8 @@ def test_an_option_is_read_by_its_words_and_its_length_among_the_others() -> Non
     assert X[1, :, 32:].tolist() == [[0, 0], [0, 1], [0, 0]]
 
 
-def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> None:
-    """A problem without a blank is a question: its options are read without it by default."""
+def test_options_of_questions_are_read_alone_by_default(tmp_path: Path) -> None:
+    """A problem without a blank is a question."""
     asked = Dataset(
         Problem(p.id, f"Which is number {p.id}?", p.options[:2], 0, blank=None)
         for p in POOL
@@ -212,8 +203,8 @@ def test_questions_of_two_options_are_read_alone_unless_told(tmp_path: Path) -> 
     assert ["reads:options" in one for one in signatures] == [True, False]
 
 
-def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) -> None:
-    """There are no words around a blank to read: what half of the answers say is found by it."""
+def test_independent_model_reads_the_letters_of_options(tmp_path: Path) -> None:
+    """A question has no words around a blank to read."""
     pairs = [((f"a{n}", f"b{n}"), (f"b{n}", f"a{n}")) for n in range(80)]
     asked = Dataset(
         Problem(f"q{n}", f"Which is number {n}?", pair[n % 2], n % 2, blank=None)
@@ -228,8 +219,7 @@ def test_the_stranger_of_questions_reads_the_letters_of_options(tmp_path: Path) 
     assert "a linear model on hashed letters of the options" in page
 
 
-def test_twenty_six_options_are_filtered() -> None:
-    """As many options as there can be make one unit of as many keys."""
+def test_mirror_filters_the_maximum_of_26_options() -> None:
     rng = np.random.default_rng(0)
     pool = Dataset(
         Problem(f"q{n}", f"Which is {n}?", tuple(f"choice {n} {at}" for at in range(26)),

@@ -1,4 +1,4 @@
-"""The mirror filter in a build's report, its reasons, and what it refuses."""
+"""The mirror filter in reports and commands."""
 
 import html
 import json
@@ -20,7 +20,7 @@ POOL = practice.generate_corpus(300, strength=0.6, seed=3).dataset
 
 
 def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:
-    """Filter practice twins into a folder, without other runs and halves."""
+    """Filter practice twins into a folder, without other runs and measured halves."""
     recipe = FilterRecipe(method="mirror", again=False, **chosen)
     return debias_to_folder(
         POOL, out, embed=embed or EmbedRecipe(dimensions=64), filter_recipe=recipe, splits=0
@@ -28,8 +28,7 @@ def filtered(out: Path, embed: EmbedRecipe | None = None, **chosen: Any) -> Any:
 
 
 @pytest.mark.parametrize("aim", ["error", "chance"])
-def test_whole_twins_go_each_with_its_margin_as_the_reason(tmp_path: Path, aim: Any) -> None:
-    """Both halves of a twin have one fate, and what is dropped tells by which margin."""
+def test_whole_twins_are_removed_with_their_margin_as_reason(tmp_path: Path, aim: Any) -> None:
     done = filtered(tmp_path / "out", aim=aim, error=0.2)
     dropped = list(
         map(json.loads, (tmp_path / "out/dropped.jsonl").read_text("utf-8").splitlines())
@@ -41,8 +40,7 @@ def test_whole_twins_go_each_with_its_margin_as_the_reason(tmp_path: Path, aim: 
     assert all(last in entry["reason"] for entry in dropped)
 
 
-def test_the_report_states_its_error_beside_the_margins(tmp_path: Path) -> None:
-    """The page draws margins beside their mirror image; JSON has estimate and turned keys."""
+def test_report_has_margins_and_the_estimated_error(tmp_path: Path) -> None:
     done = filtered(tmp_path / "out", error=0.2)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))["mirror"]
     page = html.unescape((done.folder / "report.html").read_text("utf-8"))
@@ -54,8 +52,7 @@ def test_the_report_states_its_error_beside_the_margins(tmp_path: Path) -> None:
     assert "removed: predicted with a margin of" in page
 
 
-def test_a_report_says_that_nothing_was_found(tmp_path: Path) -> None:
-    """Vectors of noise lead to no removal, and the page says so."""
+def test_vectors_of_noise_remove_nothing(tmp_path: Path) -> None:
     noise = np.random.default_rng(0).normal(size=(len(POOL), 8)).astype(np.float32)
     told = json.dumps({"parameters": {"combine": "difference"}})
     save_array(tmp_path / "noise.npz", noise, POOL.ids, signature=told)
@@ -65,8 +62,8 @@ def test_a_report_says_that_nothing_was_found(tmp_path: Path) -> None:
     assert "Nothing was removed" in page
 
 
-def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) -> None:
-    """`concat`, and a file of vectors of which nobody knows, are refused with what to do."""
+def test_vectors_without_sign_change_are_refused_early(tmp_path: Path) -> None:
+    """The vectors are `concat`, or a file that doesn't state how they were combined."""
     np.save(tmp_path / "x.npy", LightEmbedder(8).embed(POOL))
     for embed in (EmbedRecipe(combine="concat"), EmbedRecipe(array=str(tmp_path / "x.npy"))):
         with pytest.raises(RecipeError, match="that change sign when options are swapped"):
@@ -74,8 +71,7 @@ def test_vectors_that_do_not_turn_are_refused_before_any_work(tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:
-    """The step of the filter tells the runs that are done, how many turn keys, and the deals."""
+def test_progress_shows_each_run_with_permuted_keys(tmp_path: Path) -> None:
     told: list[tuple[int, str]] = []
 
     @contextmanager
@@ -93,10 +89,7 @@ def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:
     assert told[-1][0] == len(POOL)
 
 
-def test_the_command_says_what_is_out_of_range(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`winosmith debias --method mirror --error 0.5` ends with the range."""
+def test_error_out_of_range_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     formats.write(POOL.problems, tmp_path / "twins.jsonl")
     asked = ["debias", str(tmp_path / "twins.jsonl"), "--out", str(tmp_path / "out")]
     assert main([*asked, "--method", "mirror", "--error", "0.5"]) == 2
@@ -116,18 +109,17 @@ def test_the_command_says_what_is_out_of_range(
         (["--method", "mirror", "--aim", "chance", "--error", "0.1"], "is for --aim error"),
     ],
 )
-def test_the_command_refuses_what_would_pass_unnoticed(
+def test_options_of_other_methods_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], told: str
 ) -> None:
-    """An option of another method or aim is refused by the name of that, even at its default."""
+    """Even with their default values."""
     formats.write(POOL.problems, tmp_path / "twins.jsonl")
     out = ["--out", str(tmp_path / "out")]
     assert main(["debias", str(tmp_path / "twins.jsonl"), *out, *asked]) == 2
     assert told in " ".join(capsys.readouterr().err.split())
 
 
-def test_a_recipe_names_the_mirror(tmp_path: Path) -> None:
-    """`[filter] method = "mirror"` with its own keys is read."""
+def test_mirror_recipe_is_read(tmp_path: Path) -> None:
     (tmp_path / "twins.jsonl").touch()
     (tmp_path / "r.toml").write_text(
         'name = "a"\ndata = "twins.jsonl"\n[filter]\nmethod = "mirror"\naim = "chance"\nfolds = 5\n'

@@ -1,4 +1,4 @@
-"""A pool of several files."""
+"""Pools of several files."""
 
 import json
 import tomllib
@@ -16,7 +16,7 @@ from winosmith.testing import make_twins
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with twins, and with a root of theirs beside its child."""
+    """Return a folder with twins, and with a file of one of their roots and its child."""
     twins = make_twins(5).problems
     child = make_child(
         twins[0], twins[0].sentence, twins[0].options[::-1], 1 - twins[0].answer, source="person"
@@ -33,8 +33,11 @@ def _recipe(folder, **files):
     return parse_recipe({"name": "mine", **files}, folder=folder)
 
 
-def test_a_pool_of_two_files_holds_what_both_hold_once(folder):
-    """What is in both is taken from the first, with its twin; the votes of both files are read."""
+def test_pool_of_two_files_contains_shared_problems_once(folder):
+    """A shared problem comes from the first file, with its twin.
+
+    The votes of both files are read.
+    """
     recipe = _recipe(
         folder, data=["twins.jsonl", "grown.jsonl"], votes_file=["votes-1.csv", "votes-2.csv"]
     )
@@ -46,16 +49,14 @@ def test_a_pool_of_two_files_holds_what_both_hold_once(folder):
     assert read_pool_votes(_recipe(folder, data="twins.jsonl")) == ()
 
 
-def test_a_recipe_of_several_files_is_published_with_their_names(folder):
-    """Its TOML is read again, beside the files, as the same recipe."""
+def test_recipe_of_several_files_is_a_round_trip(folder):
     recipe = _recipe(folder, data=["twins.jsonl", "grown.jsonl"], votes_file=["votes-1.csv"])
     text = format_recipe(recipe)
     assert 'data = ["twins.jsonl", "grown.jsonl"]\n' in text
     assert parse_recipe(tomllib.loads(text), folder=folder) == recipe
 
 
-def test_one_id_for_two_problems_is_told_with_both_files(folder):
-    """The later file is named, and the earlier one that knows the id."""
+def test_two_problems_with_one_id_are_refused_with_both_files(folder):
     twins = make_twins(2).problems
     formats.write([replace(twins[0], answer=1 - twins[0].answer)], folder / "odd.jsonl")
     with pytest.raises(FormatError, match=r"odd\.jsonl: the id .* another problem in .*twins"):
@@ -63,7 +64,7 @@ def test_one_id_for_two_problems_is_told_with_both_files(folder):
 
 
 def _far_apart(path, count=60):
-    """Write twins that share few words, which only the column `pair` marks."""
+    """Write twins that share few words and are marked only by the column `pair`."""
     rows = ["pair,sentence,option1,option2,answer"]
     for at in range(count):
         one, other = f"cup{at % 7}", f"jug{at % 5}"
@@ -73,8 +74,7 @@ def _far_apart(path, count=60):
     path.write_text("\n".join(rows))
 
 
-def test_a_recipe_names_the_column_that_marks_twins(tmp_path):
-    """Without `pair_by` the build asks for it; with it, no twin has its halves on two sides."""
+def test_pair_by_marks_twins_and_is_requested_if_missing(tmp_path):
     _far_apart(tmp_path / "twins.csv")
     asked = {"data": "twins.csv", "structure": {"rules": "none"}, "filter": {"method": "none"}}
     with pytest.raises(FormatError, match=r"twins\.csv: .*`pair_by = 'pair'` in the recipe"):
@@ -88,7 +88,6 @@ def test_a_recipe_names_the_column_that_marks_twins(tmp_path):
 
 @pytest.mark.parametrize("mark", ["ids", "a column"])
 def test_halves_in_two_files_are_twins(tmp_path, mark):
-    """They are paired by their ids, or by the named column; an unread column is asked about."""
     _far_apart(tmp_path / "all.csv")
     head, *rows = (tmp_path / "all.csv").read_text().splitlines()
     for at, name in enumerate(("one.csv", "other.csv")):
@@ -105,7 +104,6 @@ def test_halves_in_two_files_are_twins(tmp_path, mark):
 
 
 def test_notes_of_the_reader_are_in_the_report(tmp_path):
-    """Twins that are found by their texts are reported in the JSON and on the page."""
     made = enumerate(make_twins(40).problems)
     bare = [replace(p, id=f"p{at}", twin_id=None) for at, p in made]
     rows = (f'{{"id":"{p.id}","sentence":"{p.sentence}","options":["{p.options[0]}",'
@@ -130,15 +128,13 @@ def test_notes_of_the_reader_are_in_the_report(tmp_path):
         (["twins.jsonl", 3], "must be text or a list of texts"),
     ],
 )
-def test_files_that_cannot_be_a_pool_are_told(folder, data, told):
-    """No file, one that is not there, two of one name, or what is no name."""
+def test_invalid_data_of_a_recipe_are_refused(folder, data, told):
     named = [one.format(folder.name) if isinstance(one, str) else one for one in data]
     with pytest.raises(RecipeError, match=told):
         _recipe(folder, data=named)
 
 
-def test_a_pool_of_which_nothing_is_left_tells_what_dropped_it(tmp_path):
-    """Where the third options are in no sentence, that rule is named, with its count."""
+def test_empty_pool_error_counts_drops_by_rule(tmp_path):
     problems = [
         replace(problem, twin_id=None, options=(*problem.options, "the pot"))
         for problem in make_twins(3)

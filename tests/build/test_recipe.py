@@ -1,4 +1,4 @@
-"""Reading a recipe."""
+"""Reading and writing recipes."""
 
 import tomllib
 from pathlib import Path
@@ -11,12 +11,12 @@ from winosmith.errors import RecipeError
 
 
 def table(**changes):
-    """Return the smallest recipe with some changes."""
+    """Return the smallest recipe with changes."""
     return {"name": "mine", "data": "pool.jsonl", **changes}
 
 
-def test_defaults_are_the_papers():
-    """A recipe with a name and data alone has WinoGrande's parameters (sections 2 and 3)."""
+def test_defaults_are_the_parameters_of_winogrande():
+    """See sections 2 and 3 of the paper."""
     recipe = parse_recipe(table())
     assert (recipe.filter.ensemble_size, recipe.filter.threshold) == (64, 0.75)
     assert (recipe.structure.length, recipe.structure.overlap) == ((15, 30), 0.7)
@@ -24,8 +24,8 @@ def test_defaults_are_the_papers():
     assert (round(12_282 * recipe.split.dev), round(12_282 * recipe.split.test)) == (1265, 1769)
 
 
-def test_false_leaves_the_encoder_its_own_dropout():
-    """`finetune_dropout = false` sets no rate, as the released code does."""
+def test_finetune_dropout_false_sets_no_rate():
+    """As in the released code, the encoder keeps its own rate."""
     embed = {"finetune_dropout": False, "finetune_weight_decay": 0}
     recipe = parse_recipe(table(embed=embed))
     assert (recipe.embed.finetune_dropout, recipe.embed.finetune_weight_decay) == (None, 0)
@@ -78,13 +78,11 @@ def test_false_leaves_the_encoder_its_own_dropout():
     ],
 )
 def test_what_does_not_fit_is_named(changes, message):
-    """A key or value that does not fit is an error that names it and says what would fit."""
     with pytest.raises(RecipeError, match=message):
         parse_recipe(table(**changes))
 
 
-def test_false_switches_a_rule_off():
-    """A rule of structure that is set to false is not applied."""
+def test_false_disables_a_structure_rule():
     recipe = parse_recipe(
         table(structure={"rules": "none", "length": False, "overlap": 0.5, "anchor": False})
     )
@@ -94,8 +92,8 @@ def test_false_switches_a_rule_off():
     assert not recipe.structure.anchor
 
 
-def test_a_choice_may_also_be_left_open():
-    """Pooling is one of two, or false for what fits the encoder; anything else is named."""
+def test_pooling_is_a_choice_or_false():
+    """`false` selects what fits the encoder."""
     assert parse_recipe(table(embed={"pooling": "cls"})).embed.pooling == "cls"
     assert parse_recipe(table(embed={"pooling": False})).embed.pooling is None
     with pytest.raises(RecipeError, match=r"\[embed\] pooling is 'max'; it must be \"mean\" or"):
@@ -112,27 +110,24 @@ def test_a_choice_may_also_be_left_open():
         {"votes_file": 'a "b" \\ \x7f\n\u00e9\U0001f600.csv', "embed": {"array": "v.npz"}},
     ],
 )
-def test_a_recipe_that_is_written_is_read_as_it_was(changes):
-    """The TOML of a recipe gives the same recipe, whatever is switched off or written in it."""
+def test_recipe_round_trip_through_toml(changes):
     recipe = parse_recipe(table(**changes))
     assert parse_recipe(tomllib.loads(format_recipe(recipe))) == recipe
 
 
-def test_a_written_recipe_names_files_without_their_folders():
-    """No path of the machine that built it is in a published recipe."""
+def test_published_recipe_omits_folders():
+    """Published recipes must not contain paths of the author's computer."""
     text = format_recipe(Recipe("mine", "/home/you/secret/pool.jsonl"))
     assert 'data = "pool.jsonl"' in text
     assert "secret" not in text
 
 
-def test_missing_key_is_named():
-    """A recipe without data says which key is missing."""
+def test_missing_data_key_is_refused():
     with pytest.raises(RecipeError, match="the key 'data' is missing"):
         parse_recipe({"name": "mine"})
 
 
-def test_files_lie_beside_the_recipe(tmp_path):
-    """File names in a recipe are relative to the recipe's folder, and must exist."""
+def test_files_are_relative_to_the_recipe_and_must_exist(tmp_path):
     (tmp_path / "pool.jsonl").write_text("x")
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('name = "mine"\ndata = "pool.jsonl"\n')
@@ -142,16 +137,14 @@ def test_files_lie_beside_the_recipe(tmp_path):
         read_recipe(recipe)
 
 
-def test_broken_toml_names_the_file_and_the_place(tmp_path):
-    """A file that is not TOML is refused with its name and where it breaks."""
+def test_invalid_toml_is_refused_with_file_and_line(tmp_path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text("name = \n")
     with pytest.raises(RecipeError, match=r"recipe\.toml: not a TOML file: .*line 1"):
         read_recipe(recipe)
 
 
-def test_data_may_be_an_address(tmp_path: Path) -> None:
-    """An address is no file next to the recipe, and is published as it is."""
+def test_addresses_are_not_resolved_as_files(tmp_path: Path) -> None:
     for data in ("hf:org/name[train]", ("lm-eval:a", "lm-eval:b")):
         made = parse_recipe({"name": "r", "data": data}, folder=tmp_path)
         assert made.data == data

@@ -1,4 +1,4 @@
-"""What the report of a filter says of its figures, on the page and in its JSON."""
+"""Figures in the report of a filter, on the page and in its JSON."""
 
 import html
 import json
@@ -22,7 +22,7 @@ EMBED = EmbedRecipe(dimensions=16)
 
 
 def filtered(tmp_path, embed=EMBED, *, splits=1, **chosen):
-    """Return the report of a filter as JSON, and the text of its page."""
+    """Filter the data and return the result, the report as JSON, and the text of the page."""
     recipe = FilterRecipe(ensemble_size=8, **chosen)
     done = debias_to_folder(
         DATA, tmp_path / "out", embed=embed, filter_recipe=recipe, splits=splits
@@ -32,8 +32,8 @@ def filtered(tmp_path, embed=EMBED, *, splits=1, **chosen):
 
 
 @pytest.mark.parametrize("method", ["aflite", "random", "pmi", "none"])
-def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_path, method):
-    """Verdict, table and JSON hold the same figures, of a filter that saw each half alone."""
+def test_first_figure_is_the_accuracy_across_halves(tmp_path, method):
+    """Each half was filtered separately."""
     keep = 60 if method in ("random", "pmi") else None
     splits = 5 if method == "none" else 2
     done, record, page = filtered(tmp_path, splits=splits, method=method, keep=keep, again=False)
@@ -56,8 +56,7 @@ def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_pa
 
 
 @pytest.mark.parametrize(("splits", "twins"), [(0, 40), (5, 9)])
-def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
-    """Switched off, or of too few blocks, there is a reason on page and in JSON, and no figure."""
+def test_unmeasured_success_is_reported_with_a_reason(tmp_path, splits, twins):
     data = make_twins(twins)
     chosen = FilterRecipe(ensemble_size=8, again=False)
     done = debias_to_folder(
@@ -73,8 +72,7 @@ def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
     assert reason in html.unescape((done.folder / "report.html").read_text("utf-8"))
 
 
-def test_of_one_block_no_figure_is_told(tmp_path):
-    """Where nothing can be guessed before a filter either, one dash stands for both."""
+def test_one_block_has_no_accuracy(tmp_path):
     done = debias_to_folder(
         make_twins(1), tmp_path, embed=EMBED, filter_recipe=FilterRecipe("none")
     )
@@ -83,8 +81,7 @@ def test_of_one_block_no_figure_is_told(tmp_path):
     assert "not measured" in figure["note"]
 
 
-def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
-    """Sizes that are numbers of problems are halved for a half; shares stay what they are."""
+def test_numbers_of_problems_are_halved_for_a_half():
     X = np.random.default_rng(0).normal(size=(len(DATA), 4))
     chosen = FilterRecipe(ensemble_size=8, train_size=40, cutoff=4, target_size=80, null="report")
     run = run_filter(DATA, X, chosen, seed=0)
@@ -97,8 +94,7 @@ def test_a_half_is_filtered_by_its_share_of_what_the_recipe_counts():
 
 
 @pytest.mark.parametrize("method", ["aflite", "random", "pmi"])
-def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
-    """Phases and perturbed vectors are AFLite's; PMI draws ties and singles, random all."""
+def test_report_states_the_effect_of_the_seed_by_method(tmp_path, method):
     _, record, page = filtered(tmp_path, method=method, keep=None if method == "aflite" else 40)
     for words in ("The problems that a phase removes", "Perturbed vectors"):
         assert (words in page) == (method == "aflite")
@@ -108,8 +104,7 @@ def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
 
 
 @pytest.mark.parametrize("roots", [1, 4])
-def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
-    """Families of one, or of four roots are filtered; what is guessed is not measured, and why."""
+def test_pool_of_few_blocks_is_filtered_unmeasured(tmp_path, roots):
     data = Dataset(
         replace(p, lineage=Lineage(f"{row % roots}", f"{row % roots}"), twin_id=None)
         for row, p in enumerate(make_twins(60))
@@ -122,8 +117,8 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     assert "Not measured: there" in (done.folder / "report.html").read_text("utf-8")
 
 
-def test_twins_go_whole_and_families_do_not():
-    """Of ten families of 60, each half given away, some of each go, and both halves of a twin."""
+def test_twins_are_removed_whole_but_families_in_part():
+    """Half of each family has an obvious answer."""
     data = Dataset(
         replace(problem, lineage=Lineage(f"{row // 60}", f"{row // 60}"))
         for row, problem in enumerate(make_twins(300))
@@ -138,8 +133,8 @@ def test_twins_go_whole_and_families_do_not():
     assert all(len(kept & set(twin)) in (0, 2) for twin in data.twins)
 
 
-def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
-    """If most twins have halves of one vector, a key figure has the fraction that differ."""
+def test_fraction_with_distinct_vectors_is_a_figure(tmp_path):
+    """It is reported if the halves of most twins have equal vectors."""
     data = make_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1
@@ -153,8 +148,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
 
 
 @pytest.mark.parametrize("label", ["first-mentioned", "option-1"])
-def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
-    """Which correct option y = 1 stands for is a key figure, and in the section on baselines."""
+def test_pmi_label_is_in_page_and_json(tmp_path, label):
     said = {"first-mentioned": "the option mentioned first", "option-1": "option 1"}[label]
     _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
     assert record["parameters"]["filter"]["pmi_label"] == label
@@ -162,8 +156,7 @@ def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
     assert f"In PMI filtering, y = 1 if {said} is correct." in page
 
 
-def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
-    """A single is dropped by a draw, a half by the words of its twin; the page says the rate."""
+def test_pmi_drops_singles_at_random_and_twins_by_words(tmp_path):
     done, _, page = filtered(tmp_path, method="pmi", keep=50)
     singles = set(DATA.singles)
     for row, reason in done.run.reasons.items():
@@ -172,16 +165,15 @@ def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):
 
 
 @pytest.mark.parametrize("combine", ["difference", "concat"])
-def test_a_chance_of_one_half_is_told_where_vectors_turn(tmp_path, combine):
-    """Guessers of `difference`, and of what turns in `concat`, are told beside 50 %."""
+def test_chance_is_one_half_for_difference_and_concat(tmp_path, combine):
     embed = EmbedRecipe(dimensions=16, combine=combine)
     _, record, _ = filtered(tmp_path, embed, method="pmi", keep=50, again=False)
     found = record["measures"]["verified"]
     assert {one["chance"] for when in ("before", "after") for one in found[when].values()} == {0.5}
 
 
-def test_which_vectors_turn_is_known_from_the_recipe_or_from_the_file_s_own_words(tmp_path):
-    """Those of `difference` do, from a file of `winosmith embed` too; of another file none do."""
+def test_combination_is_read_from_recipe_or_array_signature(tmp_path):
+    """An array without a valid signature has none."""
     X = LightEmbedder(16).embed(DATA)
     for combine in ("difference", "concat"):
         assert get_combination(EmbedRecipe(combine=combine)) == combine

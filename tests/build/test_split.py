@@ -1,4 +1,4 @@
-"""Splits and sizes."""
+"""Splits and sizes of training sets."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from winosmith.testing import make_twins
 
 @st.composite
 def filtered(draw_from):
-    """Draw a data set with what a check and a filter left of it."""
+    """Draw a data set, the rows of its pool and the rows that a filter kept."""
     data = make_twins(
         draw_from(st.integers(1, 40)),
         singles=draw_from(st.integers(0, 10)),
@@ -27,8 +27,8 @@ def filtered(draw_from):
 
 
 @given(filtered(), st.integers(0, 5))
-def test_no_twin_straddles_a_split(drawn, seed):
-    """What is published for training shares no twin with dev or test, whatever was filtered."""
+def test_no_twin_is_in_two_splits(drawn, seed):
+    """Also if half of it was filtered out."""
     data, pool, kept = drawn
     result = split(data, shuffle_blocks(data, seed), pool=pool, kept=kept, dev=0.2, test=0.2)
     twin = [problem.twin_id for problem in data]
@@ -44,7 +44,6 @@ def test_no_twin_straddles_a_split(drawn, seed):
 
 @given(filtered())
 def test_every_kept_problem_is_published_once(drawn):
-    """Debiased train, dev and test together are the kept problems."""
     data, pool, kept = drawn
     result = split(data, shuffle_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.3)
     assert sorted((*result.debiased, *result.dev, *result.test)) == sorted(kept)
@@ -52,8 +51,7 @@ def test_every_kept_problem_is_published_once(drawn):
 
 
 @given(filtered())
-def test_training_sets_are_whole_twins(drawn):
-    """Training rows come in pairs that are twins, side by side."""
+def test_training_rows_are_adjacent_twins(drawn):
     data, pool, kept = drawn
     train = split(data, shuffle_blocks(data, 0), pool=pool, kept=kept, dev=0.1, test=0.1).train
     assert all(
@@ -63,7 +61,6 @@ def test_training_sets_are_whole_twins(drawn):
 
 
 def test_sizes_are_nested_and_grow_fourfold():
-    """Each size is the beginning of the next, 160·4^k problems, and xl is everything."""
     train = list(reversed(range(40_398)))
     sizes = make_nested_sets(train)
     assert {name: len(rows) for name, rows in sizes.items()} == {
@@ -78,7 +75,7 @@ def test_sizes_are_nested_and_grow_fourfold():
 
 @st.composite
 def written(draw_from):
-    """Draw a data set whose twins were written by a few people, some of them anonymous."""
+    """Draw a data set whose twins are by few contributors, some anonymous."""
     data = make_twins(draw_from(st.integers(8, 40)), seed=draw_from(st.integers(0, 9)))
     people = draw_from(st.lists(st.sampled_from([*"abcdefgh", None]), min_size=40, max_size=40))
     number = {twin: at for at, rows in enumerate(data.twins) for twin in rows}
@@ -89,8 +86,8 @@ def written(draw_from):
 
 
 @given(written(), st.floats(0.05, 0.3))
-def test_no_contributor_is_on_two_sides_where_that_is_asked_for(data, share):
-    """Who wrote a problem of dev wrote none of test or training, and everything is somewhere."""
+def test_splits_share_no_contributor_if_disjoint(data, share):
+    """All problems are in a split, and dev and test exceed their size by at most 10 %."""
     rows = range(len(data))
     try:
         result = split(
@@ -112,8 +109,7 @@ def test_no_contributor_is_on_two_sides_where_that_is_asked_for(data, share):
     assert max(len(result.dev), len(result.test)) <= 1.1 * round(share * len(data))
 
 
-def test_sources_are_kept_apart_and_one_source_alone_is_told():
-    """Two sources make a split; with one there is nothing to part."""
+def test_disjoint_sources_are_split_and_one_source_is_refused():
     data = Dataset(
         replace(problem, origin=Origin("small" if row < 8 else "large"))
         for row, problem in enumerate(make_twins(30))

@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that speaks the chat protocol, and misbehaves on demand."""
+"""A local HTTP server that speaks the chat protocol and can misbehave."""
 
 import http.server
 import json
@@ -22,15 +22,15 @@ def chat_packages() -> None:
 
 @dataclass
 class Said:
-    """One answer of the server.
+    """An answer of the server.
 
     Attributes:
-        body: JSON, or bytes to send as they are.
-        status: of HTTP.
-        headers: beside those that every answer has.
-        wait: seconds before anything is sent.
-        drip: seconds after each byte.
-        cut: close the connection after so many bytes.
+        body: JSON, or bytes to send unchanged.
+        status: HTTP status.
+        headers: Headers in addition to those of every answer.
+        wait: Seconds before anything is sent.
+        drip: Seconds after each byte.
+        cut: Number of bytes after which the connection is closed.
     """
 
     body: Any
@@ -43,7 +43,7 @@ class Said:
 
 @dataclass
 class Asked:
-    """One request as it arrived."""
+    """A received request."""
 
     path: str
     body: dict[str, Any]
@@ -63,23 +63,23 @@ def completion(text: str, *, tokens: tuple[int, int] | None = (20, 3), **choice:
 
 
 def echo(asked: Asked) -> Said:
-    """Answer with the last message, turned round."""
+    """Answer with the last message, reversed."""
     return Said(completion(asked.body["messages"][-1]["content"][::-1]))
 
 
 @dataclass
 class Server:
-    """The server, what it was asked, and how it answers.
+    """The server, its received requests, and its answers.
 
     Attributes:
-        url: the base URL.
-        answer: makes an answer to a chat request.
-        script: answers that come before, one a request.
-        asked: the chat requests in the order of their arrival.
-        finished: how many were answered to the end; counted before the last byte is sent, so that
-            whoever has an answer finds it counted.
-        at_once, most_at_once: requests that are and were being answered at a time.
-        models: what it lists; None for no such page.
+        url: Base URL.
+        answer: Function from a chat request to its answer.
+        script: Answers that are sent first, one per request.
+        asked: Chat requests in the order of their arrival.
+        finished: Number of complete answers. It is increased before the last byte is sent, so a
+            client that has its answer finds it counted.
+        at_once, most_at_once: Current and highest number of concurrent requests.
+        models: Listed models; None if there is no such page.
     """
 
     url: str = ""
@@ -93,15 +93,15 @@ class Server:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def then(self, body: Any, status: int = 200, *, times: int = 1, **how: Any) -> None:
-        """Let the next requests get this answer; see `Said`."""
+        """Send this answer to the next requests; see `Said`."""
         self.script += [Said(body, status, **how)] * times
 
     def always(self, body: Any, status: int = 200, **how: Any) -> None:
-        """Let every request get this answer."""
+        """Send this answer to every request."""
         self.answer = lambda _: Said(body, status, **how)
 
     def slowly(self, seconds: Callable[[Asked], float]) -> None:
-        """Take the time that a function says for each echo."""
+        """Delay each echo by the number of seconds that a function returns."""
 
         def answer(asked: Asked) -> Said:
             time.sleep(seconds(asked))
@@ -110,7 +110,7 @@ class Server:
         self.answer = answer
 
     def said(self, body: Any, status: int = 200, **how: Any) -> Said:
-        """Return an answer for a function of the tests."""
+        """Return an answer, for tests that set `answer`."""
         return Said(body, status, **how)
 
     def completion(self, text: str, **parts: Any) -> Any:
@@ -149,7 +149,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             said = site.respond(Asked(self.path, body, headers, time.time()))
         finally:
             with site.lock:
-                site.at_once -= 1  # before who asked can have the answer, and asks again
+                site.at_once -= 1  # before the client can have the answer and send another request
         self._send(said)
 
     def _send(self, said: Said) -> None:
@@ -182,7 +182,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """Return a server that is up."""
+    """Start a server and return it."""
     site = Server()
     handler = type("Handler", (_Handler,), {"site": site})
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as http_server:
@@ -197,7 +197,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def client(server: Server) -> Callable[..., Client]:
-    """Return a maker of clients of that server."""
+    """Return a function that makes clients of the server."""
     return lambda **settings: Client(**{"model": "m", "base_url": server.url, **settings})
 
 

@@ -1,4 +1,4 @@
-"""`transformers serve` with a tiny chat model, made on the spot, that can be killed."""
+"""`transformers serve` with a tiny chat model that is made here; it can be killed."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ TEMPLATE = """\
 
 
 def tiny_chat_model(path: Path) -> Path:
-    """Write a tiny chat model, never trained, that knows the words of `make_twins`."""
+    """Write a tiny untrained chat model that knows the words of `make_twins`."""
     import transformers
 
     texts = [text for problem in make_twins(15) for text in problem.fill_all()]
@@ -46,7 +46,7 @@ class Served:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def start(self) -> None:
-        """Start it, and wait until it is there."""
+        """Start the server and wait until it answers."""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "transformers.cli.transformers", "serve", str(self.folder),
              "--host", "127.0.0.1", "--port", str(self.port), "--device", "cpu"],
@@ -70,7 +70,7 @@ class Served:
             return False
 
     def kill(self) -> None:
-        """Kill it where it stands."""
+        """Kill the server."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
@@ -79,7 +79,7 @@ class Served:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
-    """Serve the model of a folder; skip without what that needs, and with CI=true fail."""
+    """Serve the model of a folder; skip without the needed packages, with CI=true fail."""
     installed("fastapi", "openai", "pydantic", "tenacity", "uvicorn")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""A budget is never exceeded, whatever the server counts."""
+"""Budgets of tokens and money, which are never exceeded."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,12 +13,12 @@ Make = Callable[..., Client]
 Conversations = list[list[Message]]
 
 MOST = len("question 00") + 16 + 64 + 10
-"""What one of the questions may take at most, with replies of ten tokens."""
+"""Most tokens that one question can use, with replies of ten tokens."""
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 @pytest.mark.parametrize("limit", [0, 150, 600, 1000])
-def test_a_budget_of_tokens_is_kept(
+def test_token_budget_is_not_exceeded(
     server: Any,
     client: Make,
     questions: Conversations,
@@ -26,7 +26,7 @@ def test_a_budget_of_tokens_is_kept(
     concurrency: int,
     limit: int,
 ) -> None:
-    """No more tokens are spent than allowed, and no fewer than leave room for one request."""
+    """Requests stop only if the rest of the budget may not be enough for one more."""
     server.always(server.completion("1", tokens=(20, 3)))
     budget = Budget(tokens=limit)
     asking = client(budget=budget, max_tokens=10, concurrency=concurrency, cache=tmp_path / "c")
@@ -43,8 +43,7 @@ def test_a_budget_of_tokens_is_kept(
     assert f"{len(server.asked)} of 40 replies are saved" in str(told.value)
 
 
-def test_a_budget_of_money_is_kept(server: Any, client: Make, questions: Conversations) -> None:
-    """The prices of tokens in and out make the sum that is never exceeded."""
+def test_money_budget_is_not_exceeded(server: Any, client: Make, questions: Conversations) -> None:
     server.always(server.completion("1", tokens=(20, 3)))
     budget = Budget(money=0.5, price_in=1000.0, price_out=2000.0)
     with pytest.raises(BudgetError, match=r"budget of 0.5 in money .*\(0\.\d+ in money\)"):
@@ -53,10 +52,10 @@ def test_a_budget_of_money_is_kept(server: Any, client: Make, questions: Convers
     assert budget.spent_money == pytest.approx(0.026 * len(server.asked))
 
 
-def test_what_is_kept_costs_nothing(
+def test_cached_replies_cost_nothing(
     server: Any, client: Make, questions: Conversations, tmp_path: Path
 ) -> None:
-    """Replies from the cache need no budget, and each run goes on from the last."""
+    """So repeated runs on small budgets finish."""
     server.always(server.completion("1", tokens=(20, 3)))
     for _ in range(5):
         try:
@@ -68,16 +67,15 @@ def test_what_is_kept_costs_nothing(
     assert len(server.asked) == 40
 
 
-def test_what_is_not_counted_is_counted_at_its_most(server: Any, client: Make) -> None:
-    """Where the server tells no figures, a request is booked at what it may take."""
+def test_requests_without_token_counts_are_charged_in_full(server: Any, client: Make) -> None:
     server.always(server.completion("1", tokens=None))
     budget = Budget(tokens=1000)
     client(budget=budget, max_tokens=10)([Message("user", "question 00")])
     assert budget.spent.tokens_in + budget.spent.tokens_out == MOST
 
 
-def test_a_request_that_timed_out_is_counted(server: Any, client: Make) -> None:
-    """The server may charge for what came too late, so it is booked; a 503 is not."""
+def test_timed_out_requests_are_charged(server: Any, client: Make) -> None:
+    """The server may charge for its late reply. A 503 is not charged."""
     server.then(server.completion("late"), wait=60.0)
     server.then("", 503)
     budget = Budget(tokens=1000)
@@ -93,14 +91,12 @@ def test_a_request_that_timed_out_is_counted(server: Any, client: Make) -> None:
         ({"money": 1.0}, "requires the prices"),
     ],
 )
-def test_a_budget_that_is_none_is_refused(wrong: Any, message: str) -> None:
-    """A negative limit, or money without a price, is told."""
+def test_invalid_budgets_are_refused(wrong: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Budget(**wrong)
 
 
-def test_a_budget_needs_an_end_of_replies() -> None:
-    """Without a longest reply nothing can be held to a budget."""
+def test_budget_requires_max_tokens() -> None:
     with pytest.raises(InputError, match="a budget requires max_tokens"):
         Client("m", "https://host/v1", max_tokens=None, budget=Budget(tokens=5))
     other = {"max_completion_tokens": 5}

@@ -1,4 +1,4 @@
-"""The client: replies in order, asked once, kept, and nothing of the key anywhere."""
+"""The chat client: replies, concurrency, the cache and its secrets, and interrupts."""
 
 import signal
 import sqlite3
@@ -27,27 +27,24 @@ def user(text: str) -> list[Message]:
     return [Message("user", text)]
 
 
-def test_a_reply_has_its_text_tokens_and_finish(server: Any, client: Make) -> None:
-    """What the server said, counted, and why it stopped are in the reply."""
+def test_reply_has_text_tokens_and_finish_reason(server: Any, client: Make) -> None:
     server.always(server.completion("one", tokens=(7, 2), finish_reason="length"))
     assert client()(user("hi")) == Reply("one", 7, 2, "length")
 
 
-def test_a_reply_may_be_without_text_and_figures(server: Any, client: Make) -> None:
-    """A server that says nothing and counts nothing gives an empty reply."""
+def test_reply_without_text_and_token_counts_is_empty(server: Any, client: Make) -> None:
     server.always({"choices": [{"message": {"role": "assistant", "content": None}}]})
     assert client()(user("hi")) == Reply("")
 
 
-def test_a_reply_may_come_in_parts(server: Any, client: Make) -> None:
-    """Content that is a list of parts is their text."""
+def test_parts_of_a_reply_are_joined(server: Any, client: Make) -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     server.always({"choices": [{"message": {"content": parts}}]})
     assert client()(user("hi")).text == "ab"
 
 
-def test_the_request_is_what_was_asked(server: Any, client: Make) -> None:
-    """Model, messages and parameters arrive; a None drops one, and no other is made up."""
+def test_request_has_only_the_given_parameters(server: Any, client: Make) -> None:
+    """A parameter that is None is omitted."""
     asking = client(extra={"max_tokens": None, "max_completion_tokens": 5, "top_p": 0.5})
     asking([Message("user", "hi"), Message("assistant", "1"), Message("user", "ho")])
     assert server.asked[0].path == "/v1/chat/completions"
@@ -65,22 +62,22 @@ def test_the_request_is_what_was_asked(server: Any, client: Make) -> None:
 
 
 @pytest.mark.parametrize("concurrency", [1, 6])
-def test_the_order_of_replies_is_that_of_the_questions(
+def test_replies_are_in_the_order_of_the_questions(
     server: Any, client: Make, questions: Conversations, concurrency: int
 ) -> None:
-    """Replies that arrive in another order stand in the order of what was asked."""
     server.slowly(lambda asked: 0.002 * (hash(str(asked.body)) % 10))
     replies = client(concurrency=concurrency).ask(questions)
     assert [reply.text for reply in replies] == [q[0].content[::-1] for q in questions]
     assert server.most_at_once <= concurrency
 
 
-def test_requests_go_out_at_once(server: Any, client: Make, questions: Conversations) -> None:
-    """Several requests are under way at once, and never more than allowed."""
+def test_requests_are_concurrent_up_to_the_limit(
+    server: Any, client: Make, questions: Conversations
+) -> None:
     echoed, eight = server.answer, threading.Barrier(8)
 
     def answer(asked: Any) -> Any:
-        eight.wait(LONGEST)  # until so many are there
+        eight.wait(LONGEST)  # until eight have arrived
         return echoed(asked)
 
     server.answer = answer
@@ -89,23 +86,23 @@ def test_requests_go_out_at_once(server: Any, client: Make, questions: Conversat
 
 
 def test_equal_conversations_are_asked_once(server: Any, client: Make) -> None:
-    """Of equal conversations in a batch one is sent, and all get its reply."""
     replies = client().ask([user("a"), user("b"), user("a")])
     assert [reply.text for reply in replies] == ["a", "b", "a"]
     assert len(server.asked) == 2
 
 
-def test_what_was_asked_once_is_free(
+def test_cached_questions_send_no_requests(
     server: Any, client: Make, tmp_path: Path, questions: Conversations
 ) -> None:
-    """With a cache the same questions are answered without the server, by any client."""
     first = client(cache=tmp_path / "c").ask(questions)
     assert client(cache=tmp_path / "c", concurrency=1).ask(questions) == first
     assert len(server.asked) == 40
 
 
-def test_another_question_is_another_key(server: Any, client: Make, tmp_path: Path) -> None:
-    """Another model, parameter, message, role or draw is asked anew; each of them is kept."""
+def test_cache_key_covers_all_that_affects_a_reply(
+    server: Any, client: Make, tmp_path: Path
+) -> None:
+    """Model, server, parameters, messages, roles and draw."""
     cache = tmp_path / "c"
     base = client(cache=cache)
     others: list[Callable[[], Any]] = [
@@ -128,10 +125,9 @@ def test_another_question_is_another_key(server: Any, client: Make, tmp_path: Pa
         assert len(server.asked) == number
 
 
-def test_a_failed_run_keeps_what_it_got(
+def test_failed_run_keeps_its_replies(
     server: Any, client: Make, tmp_path: Path, questions: Conversations
 ) -> None:
-    """After a fatal error the message says what is kept, and only the rest is asked again."""
     echoed = server.answer
     server.answer = lambda asked: (
         server.said({"error": {"message": "no thanks"}}, 400)
@@ -152,10 +148,10 @@ def test_a_failed_run_keeps_what_it_got(
     assert len(server.asked) == 40 - kept
 
 
-def test_an_interrupt_keeps_what_is_received(
+def test_interrupt_keeps_received_replies(
     server: Any, client: Make, tmp_path: Path, questions: Conversations
 ) -> None:
-    """Ctrl-C ends the run at once; what was received, and what is under way, is kept."""
+    """Replies under way at Ctrl-C are kept too."""
     main = threading.main_thread().ident
     assert main is not None
 
@@ -166,7 +162,7 @@ def test_an_interrupt_keeps_what_is_received(
     echoed, over = server.answer, threading.Event()
 
     def answer(asked: Any) -> Any:
-        if len(server.asked) > 12:  # three are under way, and stay so until the run has ended
+        if len(server.asked) > 12:  # three are under way until the run has ended
             over.wait(LONGEST)
         return echoed(asked)
 
@@ -174,7 +170,7 @@ def test_an_interrupt_keeps_what_is_received(
     with pytest.raises(KeyboardInterrupt):
         client(cache=tmp_path / "c", concurrency=3, on_progress=press).ask(questions)
     over.set()
-    # A request may be on its way that the server has not seen yet: its thread is waited for.
+    # Wait for threads whose request has not reached the server yet.
     for thread in threading.enumerate():
         if thread.name.startswith("chat_"):
             thread.join()
@@ -192,17 +188,15 @@ def _count(cache: Cache) -> int:
     return count
 
 
-def test_the_cache_is_for_this_user_alone(server: Any, client: Make, tmp_path: Path) -> None:
-    """The folder that is made has the mode 0700, its file 0600."""
+def test_only_the_user_can_read_the_cache(server: Any, client: Make, tmp_path: Path) -> None:
     client(cache=tmp_path / "a" / "c")(user("hi"))
     assert (tmp_path / "a" / "c").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "a" / "c" / "replies.sqlite").stat().st_mode & 0o777 == 0o600
 
 
-def test_neither_prompts_nor_keys_are_stored(
+def test_prompts_and_api_keys_are_not_stored(
     server: Any, client: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cache's files hold the replies, but no prompt and no key; nor has the client the key."""
     monkeypatch.setenv("MY_KEY", "sk-secret-123")
     server.always(server.completion("the reply"))
     asking = client(cache=tmp_path, key_variable="MY_KEY")
@@ -215,8 +209,7 @@ def test_neither_prompts_nor_keys_are_stored(
     assert "sk-secret" not in repr(asking) + str(asking.parameters)
 
 
-def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
-    """A file that is no database, or a folder that can't be made, is named with what to do."""
+def test_invalid_cache_is_reported(client: Make, tmp_path: Path) -> None:
     (tmp_path / "replies.sqlite").write_text("not a database, but long enough to be looked at")
     with pytest.raises(ChatError, match=r"replies.sqlite: the reply cache can't be used"):
         client(cache=tmp_path)(user("hi"))
@@ -237,7 +230,7 @@ for number in range(60):
 
 
 def test_processes_share_a_cache(tmp_path: Path) -> None:
-    """Three processes that keep the same keys at once all get the same replies, and none fails."""
+    """Three processes store replies under the same keys at once; all get the same replies."""
     running = [
         subprocess.Popen(
             [sys.executable, "-c", KEEP, str(tmp_path / "c"), name],
@@ -254,8 +247,8 @@ def test_processes_share_a_cache(tmp_path: Path) -> None:
     assert found["59"] == Reply(outputs[0][59], 0, 59)
 
 
-def test_threads_share_a_cache_that_is_new(tmp_path: Path) -> None:
-    """Eight threads that keep replies in new files at once wait for each other; none fails."""
+def test_threads_share_a_new_cache(tmp_path: Path) -> None:
+    """Eight threads create its files at once."""
     for number in range(25):
         cache = Cache(tmp_path / str(number))
         with ThreadPoolExecutor(8) as executor:
@@ -263,8 +256,7 @@ def test_threads_share_a_cache_that_is_new(tmp_path: Path) -> None:
         assert _count(cache) == 40
 
 
-def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) -> None:
-    """Progress begins with what is kept, and ends with all."""
+def test_progress_starts_with_cached_replies(server: Any, client: Make, tmp_path: Path) -> None:
     seen: list[tuple[int, int, str]] = []
     asking = client(cache=tmp_path, on_progress=lambda *told: seen.append(told), concurrency=1)
     asking.ask([user("a"), user("b")])
@@ -282,14 +274,13 @@ def test_progress_counts_the_replies(server: Any, client: Make, tmp_path: Path) 
         ({"extra": {"api_key": "x"}}, "extra can't contain 'api_key'"),
     ],
 )
-def test_a_setting_out_of_range_is_refused(settings: Any, message: str) -> None:
-    """A client with a setting that can't be is not made."""
+def test_invalid_settings_are_refused(settings: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Client("m", "https://host/v1", **settings)
 
 
-def test_a_client_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OPENAI_MODEL and OPENAI_BASE_URL name what the caller doesn't; no server is a default."""
+def test_environment_provides_model_and_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no default server."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_MODEL", raising=False)
     with pytest.raises(InputError, match="the chat server is missing"):

@@ -1,4 +1,4 @@
-"""Addresses that are safe to speak to, and keys that go only where they are meant to."""
+"""Safe server addresses, and the servers that get an API key."""
 
 import pytest
 
@@ -16,8 +16,7 @@ from winosmith.chat._server import find_api_key
         "http://vllm.localhost/v1",
     ],
 )
-def test_https_and_this_machine_are_safe(url: str) -> None:
-    """An encrypted address, or one of this machine, is taken."""
+def test_https_and_local_addresses_are_accepted(url: str) -> None:
     assert Client("m", url).base_url == url
 
 
@@ -25,8 +24,7 @@ def test_https_and_this_machine_are_safe(url: str) -> None:
     "url",
     ["http://api.example.com/v1", "http://10.0.0.7:8000/v1", "http://localhost.example.com/v1"],
 )
-def test_plain_http_elsewhere_needs_a_word(url: str) -> None:
-    """Another machine without encryption is refused, unless it is allowed expressly."""
+def test_remote_plain_http_needs_insecure(url: str) -> None:
     with pytest.raises(ChatError, match="is not encrypted"):
         Client("m", url)
     assert Client("m", url, insecure=True).base_url == url
@@ -44,8 +42,7 @@ def test_plain_http_elsewhere_needs_a_word(url: str) -> None:
         "file:///x",
     ],
 )
-def test_what_is_no_address_is_told(url: str) -> None:
-    """What is no http address is refused with what one looks like."""
+def test_invalid_addresses_are_refused(url: str) -> None:
     with pytest.raises(ChatError, match="it should look like https://host/v1"):
         Client("m", url)
 
@@ -53,8 +50,7 @@ def test_what_is_no_address_is_told(url: str) -> None:
 @pytest.mark.parametrize(
     "url", ["https://me:hush@host/v1", "https://host/v1?api-key=hush", "https://host/v1#hush"]
 )
-def test_a_secret_in_an_address_is_refused(url: str) -> None:
-    """A key or password in the address is refused, and not repeated."""
+def test_secret_in_an_address_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(ChatError, match="a key belongs in an environment variable") as told:
         Client("m", url)
     assert "hush" not in str(told.value)
@@ -71,17 +67,17 @@ def test_a_secret_in_an_address_is_refused(url: str) -> None:
         ("https://api.example.com/v1", "MINE", "own"),
     ],
 )
-def test_the_general_key_goes_only_to_encrypted_strangers(
+def test_openai_key_is_sent_only_to_remote_https_servers(
     monkeypatch: pytest.MonkeyPatch, url: str, variable: str | None, key: str | None
 ) -> None:
-    """OPENAI_API_KEY is sent by https to other machines; a key that is named goes anywhere."""
+    """A key from a named variable is sent to any server."""
     monkeypatch.setenv("OPENAI_API_KEY", "general")
     monkeypatch.setenv("MINE", " own\n")
     assert find_api_key(url, variable) == key
 
 
-def test_a_key_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that was named must hold a key; without a name there may be none."""
+def test_missing_and_invalid_keys_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a named variable, there may be no key."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("MINE", raising=False)
     assert find_api_key("https://host/v1", None) is None

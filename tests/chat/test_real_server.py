@@ -1,4 +1,4 @@
-"""A real server with a tiny model, made on the spot, that has little to say."""
+"""A real server with a tiny model that is made here."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ SHOTS, DATA = make_twins(10, seed=9), make_twins(15)
 
 @pytest.fixture(scope="module")
 def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a tiny chat model that says 1, 2 or, now and then, something else."""
+    """Return a tiny chat model that says 1, 2 or, sometimes, something else."""
     import torch
     import transformers
 
@@ -38,7 +38,7 @@ def folder(quiet_models: None, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[Served]:
-    """Return the server, up."""
+    """Start the server and return it."""
     with serving(folder) as site:
         yield site
 
@@ -61,8 +61,8 @@ def _solver(
     return ChatSolver.with_shots(client, SHOTS, 3, swap=True)
 
 
-def test_a_killed_server_costs_nothing(served: Served, tmp_path: Path) -> None:
-    """Killed in the middle, the run waits for the new server, or ends and goes on; same answers."""
+def test_answers_stay_the_same_if_the_server_is_killed(served: Served, tmp_path: Path) -> None:
+    """The run waits for the restarted server, or it fails and is resumed."""
     undisturbed = _solver(served, None).ask(DATA)
     assert {one.choice for one in undisturbed.replies} >= {0, 1}, "the model says too little"
     assert undisturbed.summarize()["tokens_in"] > 0
@@ -93,8 +93,8 @@ def test_a_killed_server_costs_nothing(served: Served, tmp_path: Path) -> None:
     assert disturbed == undisturbed
 
 
-def test_a_model_that_babbles_ends_cleanly(served: Served, tmp_path: Path) -> None:
-    """Three turns of babble end with a warning of what to do; the turns are kept to be read."""
+def test_unusable_replies_end_the_run_with_a_warning(served: Served, tmp_path: Path) -> None:
+    """After three turns; their transcript is saved."""
     root = Problem("r", "The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)
     notes: list[str] = []
     perturber = ChatPerturber(

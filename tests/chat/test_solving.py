@@ -1,4 +1,4 @@
-"""Problems solved over HTTP: log-probabilities, and a run that fails names what is kept."""
+"""Solving over HTTP: log-probabilities and concurrent requests."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +20,8 @@ def _logprobs(*told: tuple[str, float]) -> Any:
     return {"content": [{"token": "1", "logprob": -0.1, "top_logprobs": top}]}
 
 
-def test_log_probabilities_are_scores(server: Any, client: Make, tmp_path: Path) -> None:
-    """They are asked for, kept in the cache, and each order's are put back into the problem's."""
+def test_log_probabilities_become_scores(server: Any, client: Make, tmp_path: Path) -> None:
+    """They are cached, and swapped options are put back into the problem's order."""
     told = _logprobs(("2", -2.0), ("1", -1.0), ("x", -5.0))
     server.always(server.completion("1", logprobs=told))
     solver = ChatSolver(client(cache=tmp_path), scoring="logprobs")
@@ -35,15 +35,13 @@ def test_log_probabilities_are_scores(server: Any, client: Make, tmp_path: Path)
     assert both.ask(DATA).position_bias == 1.0
 
 
-def test_a_server_without_log_probabilities_is_told(server: Any, client: Make) -> None:
-    """A server that leaves them out ends the run with what to do."""
+def test_missing_log_probabilities_are_reported(server: Any, client: Make) -> None:
     server.always(server.completion("1"))
     with pytest.raises(ChatError, match=r"reports no log-probabilities; score by the reply"):
         ChatSolver(client(), scoring="logprobs").score(DATA)
 
 
-def test_replies_are_read_where_each_belongs(server: Any, client: Make) -> None:
-    """With eight requests at once each problem gets the answer to its own question."""
+def test_concurrent_replies_go_to_their_own_problems(server: Any, client: Make) -> None:
     rights = {problem.sentence: problem.answer for problem in make_twins(20)}
 
     def answer(asked: Any) -> Any:

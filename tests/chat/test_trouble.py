@@ -1,4 +1,4 @@
-"""A server that is down, slow, busy, wrong or hostile: waited for, or told clearly."""
+"""Servers that are down, slow, busy, faulty or hostile: retries and errors."""
 
 import itertools
 import threading
@@ -21,8 +21,7 @@ TOO_LONG = r"the prompt is too long for 'm' \(HTTP 400.*fewer shots"
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_passing_trouble_is_waited_for(server: Any, client: Make, status: int) -> None:
-    """Too many requests and trouble on the server's side are tried again."""
+def test_transient_errors_are_retried(server: Any, client: Make, status: int) -> None:
     server.then({"error": {"message": "busy"}}, status)
     notes: list[str] = []
     asking = client(on_progress=lambda done, of, note: notes.append(note))
@@ -39,8 +38,7 @@ def test_passing_trouble_is_waited_for(server: Any, client: Make, status: int) -
         (429, "insufficient_quota", False),
     ],
 )
-def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
-    """Each status is one that may pass, or one that won't."""
+def test_transient_statuses(status: int, words: str, passing: bool) -> None:
     assert is_transient(status, words) is passing
 
 
@@ -59,13 +57,12 @@ def test_what_passes_is_known(status: int, words: str, passing: bool) -> None:
         ("Thu, 99 Jan 1970 00:00:10 GMT", None),
     ],
 )
-def test_retry_after_is_read(header: str | None, seconds: float | None) -> None:
-    """Seconds and dates are read at 40 seconds past 1970; a past date is now; the rest is none."""
+def test_retry_after_is_parsed(header: str | None, seconds: float | None) -> None:
+    """The time is 40 seconds past 1970. Past dates give 0, invalid headers None."""
     assert parse_retry_after(header, 40.0) == seconds
 
 
-def test_waits_double(server: Any, client: Make) -> None:
-    """Between attempts there is more time each time, from a quarter of a second on."""
+def test_waits_double_from_a_quarter_second(server: Any, client: Make) -> None:
     server.then("", 503, times=3)
     client()(HI)
     times = [asked.at for asked in server.asked]
@@ -76,9 +73,8 @@ def test_waits_double(server: Any, client: Make) -> None:
 
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
-def test_retry_after_is_honoured(server: Any, client: Make, form: str) -> None:
-    """Nobody asks before the time that the server names, in seconds or as a date."""
-    named = int(time.time()) + 3  # a date has no parts of a second
+def test_retry_after_is_respected(server: Any, client: Make, form: str) -> None:
+    named = int(time.time()) + 3  # a date has no fractions of a second
     header = "2" if form == "seconds" else formatdate(named, usegmt=True)
     server.then("", 429, headers={"Retry-After": header})
     client(concurrency=1)(HI)
@@ -86,10 +82,9 @@ def test_retry_after_is_honoured(server: Any, client: Make, form: str) -> None:
     assert second >= (first + 1.9 if form == "seconds" else named - 0.1)
 
 
-def test_retry_after_holds_for_all(server: Any, client: Make) -> None:
-    """When one request is told to wait, those that have not gone out wait, too."""
+def test_retry_after_applies_to_all_requests(server: Any, client: Make) -> None:
     server.then("", 429, headers={"Retry-After": "2"})
-    noted = threading.Event()  # what is under way is answered when the first knows of its wait
+    noted = threading.Event()  # set when the first request knows that it must wait
     echoed = server.answer
 
     def answer(asked: Any) -> Any:
@@ -102,11 +97,10 @@ def test_retry_after_holds_for_all(server: Any, client: Make) -> None:
     )
     told = server.asked[0].at
     early = [asked for asked in server.asked[1:] if asked.at < told + 1.9]
-    assert len(early) <= 1  # what was already under way
+    assert len(early) <= 1  # it was already under way
 
 
-def test_a_wait_beyond_the_patience_is_not_begun(server: Any, client: Make) -> None:
-    """A server that asks to come back in an hour ends the run at once, and is quoted."""
+def test_long_retry_after_ends_the_run_at_once(server: Any, client: Make) -> None:
     server.always({"error": {"message": "Slow down"}}, 429, headers={"Retry-After": "3600"})
     with pytest.raises(
         ChatError, match=r"HTTP 429, Slow down; the server requests a wait of 3,600 s, .* 300 s"
@@ -115,36 +109,32 @@ def test_a_wait_beyond_the_patience_is_not_begun(server: Any, client: Make) -> N
     assert len(server.asked) == 1
 
 
-def test_patience_ends(server: Any, client: Make) -> None:
-    """A server that stays busy is given up after the patience, with the number of attempts."""
+def test_busy_server_is_given_up_after_the_patience(server: Any, client: Make) -> None:
     server.always("", 503)
     with pytest.raises(ChatError, match=r"after \d attempts, HTTP 503"):
         client(patience=1.0)(HI)
 
 
-def test_a_server_that_is_not_there_is_told_soon(client: Make, server: Any) -> None:
-    """A refused connection is told long before patience ends, and names the address."""
+def test_refused_connection_is_reported_early(client: Make, server: Any) -> None:
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"m at http://127.0.0.1:9/v1: .*no server answers"):
         client(base_url="http://127.0.0.1:9/v1")(HI)
     assert time.monotonic() - began < LONGEST / 2
 
 
-def test_a_connection_that_breaks_is_tried_again(server: Any, client: Make) -> None:
-    """A reply cut off in the middle is asked for again."""
+def test_broken_connection_is_retried(server: Any, client: Make) -> None:
     server.then(server.completion("cut"), cut=30)
     assert client()(HI).text == "ih"
 
 
-def test_a_slow_reply_is_given_up(server: Any, client: Make) -> None:
-    """A reply that takes longer than the timeout is asked for again, then told."""
+def test_slow_replies_time_out(server: Any, client: Make) -> None:
     server.always(server.completion("late"), wait=1.0)
     with pytest.raises(ChatError, match=r"no reply within 0.2 s"):
         client(timeout=0.2, patience=1.0)(HI)
 
 
-def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
-    """The timeout is for the whole reply: a byte now and then doesn't prolong it."""
+def test_timeout_applies_to_the_whole_reply(server: Any, client: Make) -> None:
+    """Single bytes don't extend it."""
     server.always(server.completion("drip"), drip=5.0)
     began = time.monotonic()
     with pytest.raises(ChatError, match=r"no reply within 0.5 s"):
@@ -153,8 +143,9 @@ def test_a_reply_that_drips_is_given_up(server: Any, client: Make) -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"<html>Bad gateway</html>", b"", b"\xff{"])
-def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: bytes) -> None:
-    """A reply that is not JSON is asked for three times in all, and shown."""
+def test_invalid_json_is_reported_after_three_attempts(
+    server: Any, client: Make, nonsense: bytes
+) -> None:
     server.always(nonsense)
     with pytest.raises(ChatError, match="after 3 attempts, its reply is not JSON: "):
         client()(HI)
@@ -183,10 +174,10 @@ def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: 
          "requires a key .* name the environment variable that contains it"),
     ],
 )  # fmt: skip
-def test_what_will_not_pass_is_told_at_once(
+def test_permanent_errors_are_reported_at_once(
     server: Any, client: Make, status: int, body: Any, told: str
 ) -> None:
-    """Each refusal, in each server's words, ends in what to do, and nothing is asked again."""
+    """The messages are those of several servers."""
     server.always(body, status)
     with pytest.raises(ChatError, match=told):
         client()(HI)
@@ -197,23 +188,20 @@ def test_what_will_not_pass_is_told_at_once(
     "body",
     [{}, [], 3, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {"content": 3}}]}],
 )
-def test_json_of_another_kind_is_told(server: Any, client: Make, body: Any) -> None:
-    """JSON that is not a chat completion is reported."""
+def test_other_json_is_reported(server: Any, client: Make, body: Any) -> None:
     server.always(body)
     with pytest.raises(ChatError, match="its reply is not a chat completion: "):
         client(patience=0.0)(HI)
 
 
-def test_a_redirect_is_not_followed(server: Any, client: Make) -> None:
-    """A server that redirects gets no second request, and neither does the other."""
+def test_redirects_are_not_followed(server: Any, client: Make) -> None:
     server.always("", 307, headers={"Location": server.url + "/elsewhere"})
     with pytest.raises(ChatError, match="the server redirects"):
         client()(HI)
     assert len(server.asked) == 1
 
 
-def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
-    """More than the most bytes are not read."""
+def test_huge_replies_are_refused(server: Any, client: Make) -> None:
     server.always(b" " * (MAX_BYTES + 1))
     with pytest.raises(ChatError, match="larger than 4,194,304 bytes"):
         client()(HI)
@@ -222,8 +210,7 @@ def test_a_huge_reply_is_refused(server: Any, client: Make) -> None:
         client()(HI)
 
 
-def test_a_wrong_model_shows_those_there_are(server: Any, client: Make) -> None:
-    """A model that the server doesn't have is named beside those that it has, the like first."""
+def test_unknown_model_is_reported_with_similar_ones(server: Any, client: Make) -> None:
     server.always({"error": {"message": "The model `llama3` does not exist."}}, 404)
     server.models = [f"a{n}" for n in range(20)] + ["llama-3-8b"]
     message = r"there is no model 'llama3' \(.*\); it has llama-3-8b, a.* and 13 more"
@@ -231,10 +218,9 @@ def test_a_wrong_model_shows_those_there_are(server: Any, client: Make) -> None:
         client(model="llama3")(HI)
 
 
-def test_a_key_is_never_repeated(
+def test_api_key_is_removed_from_errors(
     server: Any, client: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that quotes the key in its refusal is quoted without it, in the whole traceback."""
     monkeypatch.setenv("MY_KEY", "sk-secret-123")
     server.always({"error": {"message": "Incorrect API key: sk-secret-123"}}, 401)
     with pytest.raises(ChatError, match=r"rejects the key in MY_KEY .*\[the key\]") as told:
@@ -242,8 +228,8 @@ def test_a_key_is_never_repeated(
     assert "sk-secret" not in str(told.getrepr(style="native"))
 
 
-def test_a_servers_words_cant_steer_a_terminal(server: Any, client: Make) -> None:
-    """Control characters and line ends of a server's words are spaces in the message."""
+def test_control_characters_are_removed_from_errors(server: Any, client: Make) -> None:
+    """They could control the terminal."""
     server.always({"error": {"message": "bad\x1b[2J\r\n" + "x" * 5000}}, 400)
     with pytest.raises(ChatError, match=r"HTTP 400, bad \[2J x") as told:
         client()(HI)

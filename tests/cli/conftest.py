@@ -1,4 +1,4 @@
-"""`winosmith` as it is typed: what it prints, what it tells as JSON, and how it refuses."""
+"""Run `winosmith` commands in this process: output, JSON, refusals and exit codes."""
 
 import json
 from functools import cache
@@ -12,16 +12,15 @@ from winosmith.cli._main import group
 
 
 class Cli:
-    """The command line, in this process; words stand apart, or are one line."""
+    """The command line, in this process; arguments are separate words, or one string."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Keep what captures the output."""
         self._capsys = capsys
         self.err = ""
         """What the last command printed beside its result, with single spaces."""
 
     def __call__(self, *words: object, code: int = 0) -> str:
-        """Return what a command prints, which must end with that code."""
+        """Return the standard output of a command that must exit with the given code."""
         self._capsys.readouterr()
         assert main(self._parted(words)) == code
         out, err = self._capsys.readouterr()
@@ -29,18 +28,21 @@ class Cli:
         return out
 
     def told(self, *words: object) -> Any:
-        """Return what a command tells with --json, without the name of its schema."""
+        """Return the JSON of a command run with --json, without its schema name."""
         told = json.loads(self(*self._parted(words), "--json"))
         assert told.pop("schema")
         return told
 
     def aside(self, *words: object, code: int = 0) -> str:
-        """Return what a command prints beside its result, with single spaces."""
+        """Return the error stream of a command, with single spaces."""
         self(*words, code=code)
         return self.err
 
     def refused(self, *words: object) -> str:
-        """Return why a command ends with code 2, in single spaces; it prints nothing else."""
+        """Return the error of a command that must exit with code 2 and print nothing else.
+
+        The error has single spaces.
+        """
         assert self(*words, code=2) == ""
         return self.err
 
@@ -51,13 +53,12 @@ class Cli:
 
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Return the command line."""
     return Cli(capsys)
 
 
 @cache
 def ways() -> dict[str, tuple[click.Command, ...]]:
-    """Return, by the name of each command and group, its groups from the outermost, and itself."""
+    """Return, for the name of each command and group, its groups from the outermost, and itself."""
     found: dict[str, tuple[click.Command, ...]] = {}
 
     def walk(of: click.Group, name: str, before: tuple[click.Command, ...]) -> None:

@@ -11,10 +11,9 @@ from winosmith import formats
 from winosmith.testing import make_twins
 
 
-def test_commands_take_an_address(
+def test_stats_audit_and_release_read_a_hub_address(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`stats`, `audit` and `release` read the Hub's address as they read a file."""
     installed("datasets")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
@@ -37,8 +36,7 @@ def test_commands_take_an_address(
     assert [one["items"] for one in pooled["splits"].values()] == [36]
 
 
-def test_score_writes_records_that_audit_reads(tmp_path: Path, cli: Cli) -> None:
-    """`score --eee` writes a file that `score` and `audit --answers` read with the same result."""
+def test_eee_records_of_score_are_read_by_score_and_audit(tmp_path: Path, cli: Cli) -> None:
     data = make_twins(12, singles=2)
     formats.write(data.problems, tmp_path / "data.jsonl")
     labels = "".join(f"{1 + n % 2}\n" for n in range(len(data)))

@@ -1,4 +1,4 @@
-"""`winosmith admin`, as it is typed."""
+"""`winosmith admin`, on the command line."""
 
 import json
 import re
@@ -22,13 +22,14 @@ def site(prepared_site: Path, tmp_path: Path) -> Any:  # noqa: F811
 
 @pytest.fixture
 def twins(tmp_path: Path) -> str:
-    """Return a file of five twins."""
+    """Return the path of a file with five twins."""
     formats.write(make_twins(5), tmp_path / "twins.jsonl")
     return str(tmp_path / "twins.jsonl")
 
 
-def test_problems_come_in_and_go_out(site: Any, twins: str, tmp_path: Path) -> None:
-    """What is imported as valid is what the public export holds, byte by byte."""
+def test_imported_valid_problems_are_exported_unchanged(
+    site: Any, twins: str, tmp_path: Path
+) -> None:
     told = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
     assert told == "10 new, 0 already there\n"
     again = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
@@ -41,8 +42,7 @@ def test_problems_come_in_and_go_out(site: Any, twins: str, tmp_path: Path) -> N
     ]
 
 
-def test_a_column_pairs_what_is_imported(site: Any, tmp_path: Path) -> None:
-    """With --pair-by, problems that share a value of the column come in as the halves of a twin."""
+def test_pair_by_imports_problems_as_twins(site: Any, tmp_path: Path) -> None:
     head = "sentence,option1,option2,answer,group\n"
     rows = [f'"The cup hit the jug and _ {verb}.",cup,jug,{n}' for verb, n in
             (("broke", 1), ("bounced", 2), ("sang", 1), ("fell", 2))]  # fmt: skip
@@ -54,10 +54,7 @@ def test_a_column_pairs_what_is_imported(site: Any, tmp_path: Path) -> None:
     assert formats.read(tmp_path / "out/problems.jsonl").twins == ((0, 3), (1, 2))
 
 
-def test_an_export_of_the_same_data_has_the_same_digest(
-    site: Any, twins: str, tmp_path: Path
-) -> None:
-    """Two exports of the same data are the same bytes; one more problem makes another digest."""
+def test_digest_of_export_depends_only_on_its_data(site: Any, twins: str, tmp_path: Path) -> None:
     folder = str(site.folder)
     site.admin("import", folder, twins, "--as", "judging")
     outs = [
@@ -83,8 +80,9 @@ def test_an_export_of_the_same_data_has_the_same_digest(
     assert json.loads(more)["digest"] != outs[0]["digest"]
 
 
-def test_what_is_private_stays_private(site: Any, twins: str, tmp_path: Path) -> None:
-    """A public export holds nothing under embargo; the whole one only below private/."""
+def test_embargoed_problems_are_only_in_private_folder(
+    site: Any, twins: str, tmp_path: Path
+) -> None:
     folder = str(site.folder)
     site.admin("import", folder, twins, "--as", "valid", "--embargo")
     site.admin("export", folder, "--out", str(tmp_path / "all"))
@@ -95,8 +93,7 @@ def test_what_is_private_stays_private(site: Any, twins: str, tmp_path: Path) ->
     assert stat.S_IMODE((tmp_path / "all/private/problems.jsonl").stat().st_mode) == 0o600
 
 
-def test_an_export_does_not_go_into_somebody_elses_folder(site: Any, tmp_path: Path) -> None:
-    """A folder that holds something else is refused."""
+def test_export_into_a_folder_with_other_files_is_refused(site: Any, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine").touch()
     refused = site.admin("export", str(site.folder), "--out", str(tmp_path / "full"), ok=False)
@@ -104,8 +101,10 @@ def test_an_export_does_not_go_into_somebody_elses_folder(site: Any, tmp_path: P
     assert "is not empty" in refused.stderr
 
 
-def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_path: Path) -> None:
-    """Published problems are no part of the set; they are found as near-duplicates by name."""
+def test_published_problems_are_only_used_to_find_duplicates(
+    site: Any, twins: str, tmp_path: Path
+) -> None:
+    """They aren't part of the data set; a near-duplicate is found with its source."""
     told = site.admin(
         "import", str(site.folder), twins, "--as", "published", "--source", "Older set"
     ).stdout
@@ -120,8 +119,7 @@ def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_p
     assert found == [0, "Older set", 1.0]
 
 
-def test_gold_comes_from_a_table(site: Any, tmp_path: Path) -> None:
-    """A CSV file with explanations becomes gold questions; what can't be one is told by line."""
+def test_gold_questions_are_imported_from_csv(site: Any, tmp_path: Path) -> None:
     table = tmp_path / "gold.csv"
     table.write_text(
         "sentence,option1,option2,answer,gold.explanation,gold.attention\n"
@@ -143,8 +141,7 @@ def test_gold_comes_from_a_table(site: Any, tmp_path: Path) -> None:
     assert rows == [[False, 0], [True, 1]]
 
 
-def test_an_invitation_is_stored_as_a_digest_alone(site: Any) -> None:
-    """The link is printed under the address asked for; the database does not hold it."""
+def test_invitation_token_is_not_stored_in_plain_text(site: Any) -> None:
     link = site.admin(
         *("invite", str(site.folder), "--role", "moderator", "--minutes", "60"),
         *("--address", "https://twins.example.org"),
@@ -162,8 +159,7 @@ def test_an_invitation_is_stored_as_a_digest_alone(site: Any) -> None:
     assert row == [True, True, False, 60]
 
 
-def test_somebody_is_let_back_in(site: Any) -> None:
-    """A link for a person sets their password; for a name that nobody has there is none."""
+def test_invitation_for_an_account_lets_its_owner_return(site: Any) -> None:
     site.people(adam="admin")
     link = site.admin("invite", str(site.folder), "--for", "Adam").stdout
     assert "/people/join/" in link
@@ -176,8 +172,7 @@ def test_somebody_is_let_back_in(site: Any) -> None:
     assert "give --role for a new account, or --for NAME" in both.stderr
 
 
-def test_what_is_too_old_goes(site: Any) -> None:
-    """What is deleted daily follows the site's settings."""
+def test_old_rows_are_deleted_by_the_limits_of_the_site(site: Any) -> None:
     site.do(
         "from datetime import timedelta\n"
         "from django.utils import timezone\n"
@@ -202,10 +197,9 @@ def test_what_is_too_old_goes(site: Any) -> None:
         ("invite", "{}", "--role", "judge"),
     ],
 )
-def test_a_folder_that_is_no_site_is_refused(
+def test_folder_without_a_site_is_refused_and_stays_empty(
     site: Any, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """On a folder without a key a command ends with 2, says so, and leaves nothing in it."""
     (tmp_path / "none").mkdir()
     named = [part.format(tmp_path / "none") for part in arguments]
     refused = site.admin(*named, ok=False)

@@ -1,4 +1,4 @@
-"""`winosmith admin test` opens, lists, closes, writes out and publishes rounds of a served site."""
+"""`winosmith admin test` opens, closes, exports and publishes rounds of a served site."""
 
 import json
 import os
@@ -30,7 +30,7 @@ for turn, who in enumerate(Person.objects.order_by("name")):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return a site with four people that is ready, and served by nobody."""
+    """Return a site with four people that is ready, but not served."""
     installed("django")
     folder = tmp_path_factory.mktemp("site")
     (folder / "site.toml").write_text("hold_pace_seconds = 0\n", "utf-8")  # nobody reads here
@@ -40,14 +40,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def _run(*words: str | Path, code: int = 0) -> str:
-    """Run `winosmith` in a process of its own; return what it printed."""
+    """Run `winosmith` in its own process; return its output and error stream."""
     done = forking.run(tuple(map(str, words)), {**os.environ, "COLUMNS": "120"})
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def test_a_round_goes_from_a_file_to_what_is_published(site: Any, tmp_path: Path) -> None:
-    """Opened, taken, closed, read by `winosmith humans results`, published; each step says so."""
+def test_round_is_opened_answered_closed_exported_and_published(site: Any, tmp_path: Path) -> None:
     data = tmp_path / "twins.jsonl"
     formats.write(practice.read_handwritten()[:24].problems, data)
     test = ("admin", "test", site.folder)

@@ -1,4 +1,4 @@
-"""The advice in messages: every command and option in them is there, and helps."""
+"""Commands and options in messages exist, and the advice works."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ OTHERS = re.compile(r"\b(lm_eval|dask scheduler|sha256sum|hf (repos|upload)|insp
 """Commands of other programs."""
 
 ARGUMENTS_OF_PROGRAMS = {"web/_backup.py", "testing.py", "data/_source.py"}
-"""Modules whose strings with options are arguments of programs that they start or name."""
+"""Modules whose strings with options are arguments of the programs that they run or mention."""
 
 
 def _without_docs(tree: ast.Module) -> Iterator[ast.AST]:
@@ -48,7 +48,7 @@ def _without_docs(tree: ast.Module) -> Iterator[ast.AST]:
 
 @cache
 def _texts(path: Path) -> list[tuple[int, str]]:
-    """Return the strings of a module that may be messages, with X for what is filled in."""
+    """Return the strings of a module that may be messages, with X for filled-in values."""
     found: list[tuple[int, str]] = []
     nodes: list[int] = []
     inside: set[int] = set()
@@ -65,7 +65,7 @@ def _texts(path: Path) -> list[tuple[int, str]]:
 
 
 def _all_texts() -> Iterator[tuple[str, str]]:
-    """Yield each string by its place."""
+    """Yield the place and the text of each string of the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for line, text in _texts(path):
             yield f"{path.relative_to(PACKAGE).as_posix()}:{line}", text
@@ -75,8 +75,8 @@ COMMANDS = [way[-1] for way in ways().values()]
 OPTIONS = {option for command in COMMANDS for param in command.params for option in param.opts}
 
 
-def _wrong_in_line(words: list[str]) -> str:
-    """Return what of a command line is not there; "" if all of it is."""
+def _find_unknown_part(words: list[str]) -> str:
+    """Return the unknown command or option of a command line, or ""."""
     command: click.Command = group
     known: set[str] = {"--help", "--version"}
     for word in words:
@@ -92,8 +92,8 @@ def _wrong_in_line(words: list[str]) -> str:
     return ""
 
 
-def _lines(text: str) -> list[list[str]]:
-    """Return the words of the command lines in a text: with an option, or in backticks."""
+def _find_command_lines(text: str) -> list[list[str]]:
+    """Return the words of the command lines in a text: those with an option or in backticks."""
     return [
         found[1].split()
         for found in LINE.finditer(text)
@@ -101,16 +101,15 @@ def _lines(text: str) -> list[list[str]]:
     ]
 
 
-def test_command_lines_in_messages_can_be_typed() -> None:
-    """Each command that a message names exists, and has the options that it is typed with."""
-    lines = [(place, words) for place, text in _all_texts() for words in _lines(text)]
-    wrong = {place: why for place, words in lines if (why := _wrong_in_line(words))}
+def test_command_lines_in_messages_exist() -> None:
+    lines = [(place, words) for place, text in _all_texts() for words in _find_command_lines(text)]
+    wrong = {place: why for place, words in lines if (why := _find_unknown_part(words))}
     assert wrong == {}
     assert len(lines) > 10
 
 
-def test_the_library_names_no_options() -> None:
-    """Outside the command line a message names parameters, which each door writes its own way."""
+def test_library_messages_name_parameters_not_options() -> None:
+    """Each interface translates the parameters into its own settings."""
     found = [
         (place, text)
         for place, text in _all_texts()
@@ -122,7 +121,6 @@ def test_the_library_names_no_options() -> None:
 
 
 def test_settings_in_messages_are_parameters_and_options() -> None:
-    """Each setting in backticks is a parameter of a function, and an option of some command."""
     parameters = {
         one.arg
         for path in PACKAGE.rglob("*.py")
@@ -147,8 +145,7 @@ def test_settings_in_messages_are_parameters_and_options() -> None:
     assert len(named) > 15
 
 
-def test_a_command_names_its_own_options() -> None:
-    """In the module of a command, a message names options of that module's commands alone."""
+def test_messages_of_a_command_name_only_its_own_options() -> None:
     wrong = []
     for path in (PACKAGE / "cli").glob("*.py"):
         module = f"winosmith.cli.{path.stem}"
@@ -184,15 +181,12 @@ def test_a_command_names_its_own_options() -> None:
         ),
     ],
 )
-def test_a_setting_is_printed_as_the_command_takes_it(
-    command: str, message: str, printed: str
-) -> None:
-    """A command prints its own option, or that of the command which has it."""
+def test_setting_is_printed_as_option_of_command(command: str, message: str, printed: str) -> None:
+    """If the command has no such option, the message names the command that has it."""
     assert translate_settings(message, ways()[command][-1]) == printed
 
 
-def test_python_callers_read_parameters(tmp_path: Path) -> None:
-    """Without a command, the advice is the parameter's name."""
+def test_errors_in_python_name_parameters(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,zzz,A,B,answer\n1,q,a,b,A\n")
     with pytest.raises(winosmith.errors.FormatError, match="name one with `question=`"):
         formats.read(tmp_path / "a.csv")
@@ -208,12 +202,12 @@ READING = {
     "train": "train quiz.csv --dev quiz.csv --model x --out model",
     "release": "release quiz.csv --about release.toml --out out",
 }
-"""By name, commands that read a table whose question has an unknown name."""
+"""Commands that read a table whose question column has an unknown name."""
 
 
 @pytest.fixture
 def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with such a table."""
+    """Work in a folder with a table whose question column has an unknown name."""
     monkeypatch.chdir(tmp_path)
     rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
     Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
@@ -225,7 +219,6 @@ def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_advice_about_columns_works(
     name: str, quiz: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the error advises is typed, and then the column is not asked for again."""
     line = READING[name]
     main(line.split())
     error = capsys.readouterr().err
@@ -245,7 +238,6 @@ def test_advice_about_columns_works(
 def test_advice_about_embargoed_problems_works(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of embargoed problems is converted with the option that the error names."""
     monkeypatch.chdir(tmp_path)
     twins = [replace(problem, embargo=True) for problem in make_twins(3)]
     formats.write(twins, "twins.jsonl")

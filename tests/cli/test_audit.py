@@ -29,8 +29,7 @@ def told(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_rule_that_is_broken_ends_with_code_1(told: Path, tmp_path: Path, cli: Cli) -> None:
-    """The verdict names the cue, the page is written, and the rule that broke is told."""
+def test_broken_rule_exits_with_1_and_names_the_cue(told: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "audit.html"
     asked = ("--draws", "99", "--out", out, "--fail-on", "cue=3pt,duplicates")
     printed = cli("audit", told, *asked, code=1)
@@ -39,8 +38,7 @@ def test_a_rule_that_is_broken_ends_with_code_1(told: Path, tmp_path: Path, cli:
     assert "Audit of told" in out.read_text("utf-8")
 
 
-def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
-    """A record with equal options is left out, named by file and line, and can break a rule."""
+def test_record_with_equal_options_breaks_rule_refused(told: Path, cli: Cli) -> None:
     with told.open("a", encoding="utf-8") as file:
         record = json.loads(told.read_text("utf-8").splitlines()[-1])
         file.write(json.dumps({**record, "id": "bad", "options": ["x", "x"]}) + "\n")
@@ -49,8 +47,7 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
     )
 
 
-def test_rows_that_can_not_be_used_are_counted_and_explained(tmp_path: Path, cli: Cli) -> None:
-    """A warning has their number and reasons, and sentences about the rest have its denominator."""
+def test_unusable_rows_are_counted_with_reasons(tmp_path: Path, cli: Cli) -> None:
     rows = [f"What is number {at}?,stone {at},a cold river {at},B\n" for at in range(40)]
     rows[4:9] = ["Same?,x,x,A\n"] * 4 + ["Which?,a,b,\n"]
     path = tmp_path / "some.csv"
@@ -80,18 +77,17 @@ def test_rows_that_can_not_be_used_are_counted_and_explained(tmp_path: Path, cli
         ("texts", "--fail-on texts needs texts; add --texts FILE"),
     ],
 )  # fmt: skip
-def test_a_rule_that_could_never_break_is_refused_before_anything_is_read(
+def test_rules_that_can_not_break_are_refused_before_reading(
     rules: str, message: str, tmp_path: Path, cli: Cli
 ) -> None:
-    """A misspelt rule, and one whose measure is left out, ends with code 2 and what there is."""
+    """The rule is unknown, or an option omits its measure."""
     unread = tmp_path / "unread.jsonl"
     unread.write_bytes(b"\xff")
     told = cli.refused("audit", unread, "--no-probes", "--fail-on", rules)
     assert message in " ".join(told.replace("│", " ").split())
 
 
-def test_vectors_are_probed_where_an_embedder_is_named(tmp_path: Path, cli: Cli) -> None:
-    """`--embed light` tries the vectors beside the words; without probes it is refused."""
+def test_embed_adds_probes_on_vectors(tmp_path: Path, cli: Cli) -> None:
     rows = ["question,A,B,answer"]
     rows += [f"What is number {at}?,some a{at},the b{at},{'ABA'[at % 3]}" for at in range(60)]
     quiz = tmp_path / "quiz.csv"
@@ -108,7 +104,7 @@ def test_vectors_are_probed_where_an_embedder_is_named(tmp_path: Path, cli: Cli)
 
 @pytest.fixture
 def doubted(tmp_path: Path) -> list[str]:
-    """Write questions and three models' answers, who doubt two keys; return how they are given."""
+    """Write questions, and three models' answers that contradict two keys; return arguments."""
     rows, told = ["id,question,A,B,C,answer"], ["id,one,two,three"]
     for at in range(30):
         marked = "__init__" if at == 7 else f"number {at}"
@@ -121,7 +117,6 @@ def doubted(tmp_path: Path) -> list[str]:
 
 
 def test_suspects_become_a_test_sheet(doubted: list[str], tmp_path: Path, cli: Cli) -> None:
-    """What is written for people is asked as it is: the question, a blank, and its options."""
     path = tmp_path / "suspects.jsonl"
     assert f"Wrote {path} (2 problems)" in cli.aside("audit", *doubted, "--to-sheet", path)
     (sheet,) = make_sheets(formats.read(path)).sheets
@@ -131,12 +126,12 @@ def test_suspects_become_a_test_sheet(doubted: list[str], tmp_path: Path, cli: C
     }
 
 
-def test_suspects_wait_for_judges_on_a_site(
+def test_suspects_are_sent_to_judges_of_a_site_once(
     doubted: list[str],
     prepared_site: Path,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    """A site gets the suspects once, under embargo; what it has no place for is told."""
+    """They are under embargo there. An item with a second blank can't be sent, and is reported."""
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted, "--to-judge", str(site.folder))
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
@@ -153,7 +148,7 @@ def test_suspects_wait_for_judges_on_a_site(
 def test_answers_of_files_that_share_ids_are_refused(
     doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    """Nobody knows which of two items of one id a model has answered; the error says what to do."""
+    """It is unknown which of the two items a model has answered."""
     other = tmp_path / "other.csv"
     other.write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n", encoding="utf-8")
     assert "two of the files contain the id 'q4'; audit the" in cli.refused(
@@ -161,10 +156,9 @@ def test_answers_of_files_that_share_ids_are_refused(
     )
 
 
-def test_people_are_asked_only_what_models_doubt(
+def test_to_sheet_needs_answers_and_to_judge_needs_a_site(
     doubted: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    """Without models' answers there is no suspect, and without a site nowhere to send one."""
     assert "need models' answers" in cli.refused(
         "audit", doubted[0], "--to-sheet", tmp_path / "s.jsonl"
     )
@@ -173,7 +167,7 @@ def test_people_are_asked_only_what_models_doubt(
 
 @pytest.fixture
 def leaning(tmp_path: Path) -> Path:
-    """Write 160 questions whose key is longer every other time."""
+    """Write 160 questions; in every other one, the key is longer."""
     rows = ["question,A,B,C,answer"]
     for at in range(160):
         cells = [f"{name}{at}" for name in ("ant", "bee", "cow")]
@@ -184,10 +178,9 @@ def leaning(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_repair_is_written_and_told_on_terminal_page_and_json(
+def test_repair_is_written_and_shown_before_and_after(
     leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """The folder has what is kept and what is not; each form of the audit has before and after."""
     folder, page = tmp_path / "fixed", tmp_path / "audit.html"
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
@@ -208,10 +201,9 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     assert "the longest, in characters" in record["thinned_by"]
 
 
-def test_an_item_without_an_id_is_shown_by_its_line(
+def test_items_without_ids_are_shown_by_their_lines(
     leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """In the worklist and in findings, row numbers become lines; ids of the file stay."""
     head, *rows = leaning.read_text().splitlines()
     rows.append(rows[0])
     leaning.write_text("\n".join([head, *rows]))
@@ -232,9 +224,10 @@ def test_an_item_without_an_id_is_shown_by_its_line(
 
 @pytest.fixture
 def miskeyed(tmp_path: Path) -> tuple[Path, Path, set[str]]:
-    """Write 400 questions whose key is longer every other time, 10 with a wrong key, and answers.
+    """Write 400 questions, 10 of them with a wrong key, and answers of seven models.
 
-    Each of seven models is right in five of seven questions.
+    In every other question, the key is longer. Each model knows the answers of five of seven
+    questions.
     """
     rows = ["id,question,A,B,C,D,answer"]
     told = ["id," + ",".join(f"m{model}" for model in range(7))]
@@ -252,10 +245,9 @@ def miskeyed(tmp_path: Path) -> tuple[Path, Path, set[str]]:
     return tmp_path / "miskeyed.csv", tmp_path / "answers.csv", wrong
 
 
-def test_a_repair_with_models_answers_does_not_concentrate_wrong_keys(
+def test_repair_with_answers_does_not_concentrate_wrong_keys(
     miskeyed: tuple[Path, Path, set[str]], tmp_path: Path, cli: Cli
 ) -> None:
-    """The rate of wrong keys falls; those set aside are listed, with the bias that follows."""
     quiz, answers, wrong = miskeyed
     folder = tmp_path / "fixed"
     asked = ["audit", str(quiz), "--draws", "39", "--no-probes", "--repair", str(folder)]
@@ -273,10 +265,8 @@ def test_a_repair_with_models_answers_does_not_concentrate_wrong_keys(
     assert "--set-aside needs both --repair DIR" in cli.refused(*asked, "--set-aside", "2")
 
 
-def test_a_set_in_which_nearly_every_key_is_the_longest_is_refused(
-    tmp_path: Path, cli: Cli
-) -> None:
-    """Thinning would keep a tenth; nothing is written, and the option in the message works."""
+def test_repair_that_keeps_too_little_is_refused(tmp_path: Path, cli: Cli) -> None:
+    """Nearly every key is the longest option. The option in the message works."""
     rows = ["question,A,B,C,answer"]
     for at in range(240):
         cells = [f"{name}{at}" for name in ("ant", "bee", "cow")]
@@ -297,7 +287,7 @@ def test_a_set_in_which_nearly_every_key_is_the_longest_is_refused(
 def test_each_split_is_repaired_into_a_folder_of_its_name(
     leaning: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """A question that both have stays in the test set; page and JSON have each split's repair."""
+    """A question of both splits stays in the test split."""
     rows = leaning.read_text("utf-8").splitlines()
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("\n".join(rows).replace("Which animal is", "Who of all is") + "\n")
@@ -314,8 +304,10 @@ def test_each_split_is_repaired_into_a_folder_of_its_name(
         assert f"Repair of {name}: before and after" in page.read_text("utf-8")
 
 
-def test_splits_that_would_be_mixed_up_are_refused(leaning: Path, tmp_path: Path, cli: Cli) -> None:
-    """Two files of one name, and a training set after a test set (no contest), end before work."""
+def test_splits_of_one_name_or_wrong_order_are_refused(
+    leaning: Path, tmp_path: Path, cli: Cli
+) -> None:
+    """They are refused before reading. The name `contest-a` doesn't mark a test split."""
     (tmp_path / "a").mkdir()
     paths = [tmp_path / "a" / "test.csv", tmp_path / "test.csv", tmp_path / "train.csv"]
     for path in paths:
@@ -327,8 +319,7 @@ def test_splits_that_would_be_mixed_up_are_refused(leaning: Path, tmp_path: Path
     assert "not UTF-8" in cli.refused("audit", contest, paths[2], *asked)
 
 
-def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> None:
-    """For a folder, the message names files and --pool; standard input and no file are named."""
+def test_inputs_that_are_not_files_are_refused_with_advice(told: Path, cli: Cli) -> None:
     for given, message in (
         (told.parent, "as one data set, with --pool"),
         ("-", "write it to a file"),
@@ -338,8 +329,7 @@ def test_what_is_no_file_is_refused_with_what_to_give(told: Path, cli: Cli) -> N
         assert message in cli.refused("audit", given)
 
 
-def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
-    """Neither a page nor a sheet takes the place of the items; a page takes that of a page."""
+def test_outputs_do_not_overwrite_inputs_or_other_files(told: Path, cli: Cli) -> None:
     before = told.read_bytes()
     asked = ["audit", str(told), "--draws", "19", "--no-probes"]
     other = told.with_name("other.html")
@@ -353,8 +343,11 @@ def test_what_is_read_is_not_written_over(told: Path, cli: Cli) -> None:
     assert [main([*asked, "--out", str(page)]) for _ in range(2)] == [0, 0]
 
 
-def test_a_list_of_answers_may_have_those_of_omitted_records(tmp_path: Path, cli: Cli) -> None:
-    """Of two splits with a bad record each, the list has all labels, in the order of the files."""
+def test_list_may_include_answers_to_omitted_records(tmp_path: Path, cli: Cli) -> None:
+    """Each of two splits has a bad record.
+
+    The list has a label for every row, in the order of the files.
+    """
     for name in ("one", "two"):
         rows = [f"{name}{n},What is {name} {n}?,a{n},b{n},{'AB'[n % 2]}\n" for n in range(30)]
         rows[7] = f"{name}7,What is {name} 7?,same,same,A\n"

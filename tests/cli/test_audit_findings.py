@@ -23,7 +23,7 @@ RULED = ("--fail-on", "cue=3pt,duplicates,options")
 
 @pytest.fixture
 def unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return one of ten quizzes of five items each, in which the correct option is the longest."""
+    """Return the path of one of ten quizzes with five items; the correct option is the longest."""
     monkeypatch.chdir(tmp_path)
     for unit in range(10):
         questions = []
@@ -50,7 +50,6 @@ EQUAL = {"question": "Which of these is equal?", "options": ["Ab", "ab.", "ef", 
 
 
 def test_findings_annotate_the_lines_of_their_items(cli: Cli, unit: Path) -> None:
-    """A copy is an error at its own line, in the file's path below the current folder."""
     copied = json.loads(Path("units/0.json").read_text())[1]
     _change(unit, EQUAL, copied)
     printed = cli(*AUDIT, *RULED, "--annotate", "github", code=1)
@@ -63,7 +62,7 @@ def test_findings_annotate_the_lines_of_their_items(cli: Cli, unit: Path) -> Non
 
 
 def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
-    """Known ones don't if their lines move or their file is renamed; one more of a kind does."""
+    """Known findings stay known if their lines move or their file is renamed."""
     _change(unit, EQUAL)
     Path("old.json").write_text(cli(*AUDIT, *RULED, "--json", code=1))
     since = (*RULED, "--baseline", "old.json")
@@ -79,8 +78,7 @@ def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
     ]
 
 
-def test_a_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
-    """A known cue breaks a rule that it did not break in the earlier audit."""
+def test_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
     old = json.loads(cli(*AUDIT, "--json"))
     for one in old["findings"]:
         if one["rule"] == "cue":
@@ -92,8 +90,7 @@ def test_a_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
     cli(*AUDIT, "--fail-on", "cue=2pt", "--baseline", "old.json")
 
 
-def test_sarif_has_what_code_scanning_needs(cli: Cli, unit: Path) -> None:
-    """Results have known rules, relative places, and fingerprints that don't depend on lines."""
+def test_sarif_meets_the_needs_of_code_scanning(cli: Cli, unit: Path) -> None:
     _change(unit, EQUAL, EQUAL | {"question": "Which of [those](x) is {equal}?"})
     found = []
     for _ in range(2):
@@ -125,10 +122,9 @@ def _equal_options(log: Any) -> tuple[list[str], list[int]]:
     return prints, [place["startLine"] for place in places]
 
 
-def test_a_badge_and_a_summary_count_new_findings(
+def test_badge_and_summary_count_new_findings(
     cli: Cli, unit: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The badge is well-formed; the summary is appended, with a row for each finding."""
     summary, outputs = Path("summary.md"), Path("outputs.txt")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     monkeypatch.setenv("GITHUB_OUTPUT", str(outputs))
@@ -150,8 +146,8 @@ def test_a_badge_and_a_summary_count_new_findings(
     assert one == "### quiz\n\nsound\n\nNo findings.\n"
 
 
-def test_data_can_not_run_commands_of_github(cli: Cli, unit: Path) -> None:
-    """Between the tokens GitHub runs no command, and annotations are one line each."""
+def test_data_can_not_run_github_commands(cli: Cli, unit: Path) -> None:
+    """The audit's output is between tokens that stop commands; annotations follow them."""
     hidden = "::add-mask::x\n::warning::planted"
     _change(unit, EQUAL | {"question": hidden, "options": ["::debug::a", "::DEBUG::A", "b", "c"]})
     printed = cli(*AUDIT, *RULED, "--annotate", "github", code=1).splitlines()
@@ -163,8 +159,7 @@ def test_data_can_not_run_commands_of_github(cli: Cli, unit: Path) -> None:
 
 
 @given(st.text(), st.text(min_size=1))
-def test_an_annotation_is_one_command(text: str, path: str) -> None:
-    """Whatever its text and path are, the runner reads back both, and no other command."""
+def test_annotation_is_one_command_with_any_text(text: str, path: str) -> None:
     one = Finding("warning", "options", "quiz", text, path, 3, "")
     (line,) = audit.format_annotations([one])
     assert len(line.splitlines()) <= 1
@@ -182,8 +177,7 @@ def test_an_annotation_is_one_command(text: str, path: str) -> None:
     assert decoded(keys["file"]).replace("\r", "") == plain(path)
 
 
-def test_what_is_no_audit_is_no_baseline(cli: Cli, unit: Path) -> None:
-    """The error names the command that writes one; outputs never replace inputs or other files."""
+def test_invalid_baselines_and_output_paths_are_refused(cli: Cli, unit: Path) -> None:
     worded = '{"splits": {}, "findings": [{"id": "a", "points": "x"}]}'
     for text in ("[]", "{}", '{"splits": {}, "findings": [1]}', "not JSON", worded):
         Path("old.json").write_text(text)
@@ -201,7 +195,6 @@ def test_what_is_no_audit_is_no_baseline(cli: Cli, unit: Path) -> None:
 
 
 def test_every_rule_has_a_title() -> None:
-    """Each kind of finding is described, and those of --fail-on are in its help."""
     assert all(RULES.values())
     names = {name for name, _ in audit.parse_rules(",".join(
         f"{name}=1" if name in ("cue", "probe") else name for name in RULES if name != "shared"

@@ -11,7 +11,10 @@ WORDS = ("forests", "harbours", "teachers", "markets", "bridges", "engines", "ga
 
 @pytest.fixture
 def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Return quizzes of five items each, with ids that all files have; the key is the longest."""
+    """Write 20 quizzes of five items, and return their paths.
+
+    All quizzes have the same ids, and the key is the longest option.
+    """
     monkeypatch.chdir(tmp_path)
     paths = []
     for unit in range(20):
@@ -27,8 +30,7 @@ def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return paths
 
 
-def test_many_files_are_one_data_set(cli: Any, units: list[Path]) -> None:
-    """The cue is found in all of them, and an item is named by its file and line."""
+def test_pool_audits_many_files_as_one_data_set(cli: Any, units: list[Path]) -> None:
     questions = json.loads(units[0].read_text())
     questions["questions"].append(questions["questions"][1] | {"id": "copy"})
     units[0].write_text(json.dumps(questions, indent=2))
@@ -41,8 +43,7 @@ def test_many_files_are_one_data_set(cli: Any, units: list[Path]) -> None:
     assert found == json.loads(cli("audit", "units", *words[2:], "--json"))
 
 
-def test_many_files_are_a_table(cli: Any, units: list[Path]) -> None:
-    """Without --pool each file is measured by itself, and the number expected by chance is said."""
+def test_many_files_without_pool_are_a_table(cli: Any, units: list[Path]) -> None:
     told = cli("audit", *units, "--no-probes", "--draws", 99, "--answer-is", 0)
     assert "of 20 files have a cue that gives answers away (expected by chance: about 1)" in told
     rows = [line for line in told.splitlines() if "the longest, in" in line]
@@ -52,8 +53,8 @@ def test_many_files_are_a_table(cli: Any, units: list[Path]) -> None:
     assert "<h1>Audit of 5 files</h1>" in Path("audit.html").read_text()
 
 
-def test_files_that_are_ambiguous_one_by_one_are_read_together(cli: Any, units: list[Path]) -> None:
-    """Two keys don't show from which number they count; the message names the option."""
+def test_ambiguous_first_index_is_reported_with_its_option(cli: Any, units: list[Path]) -> None:
+    """Two keys don't show whether they count from 0 or 1."""
     quiz = json.loads(units[0].read_text())
     units[0].write_text(json.dumps({"questions": quiz["questions"][1:3]}))
     refused = cli.refused("audit", *units[:2], "--no-probes")
@@ -61,16 +62,16 @@ def test_files_that_are_ambiguous_one_by_one_are_read_together(cli: Any, units: 
     assert "or read all files as one data set, with --pool" in refused
 
 
-def test_the_work_list_names_files_and_lines(cli: Any, units: list[Path]) -> None:
-    """Three of four items have the longest option by more than chance."""
+def test_worklist_names_files_and_lines(cli: Any, units: list[Path]) -> None:
+    """The key is the longest option in all 100 items: 75 more than by chance."""
     cli("audit", "units", "--pool", "--no-probes", "--draws", 19, "--todo", "work.md")
     boxes = [line for line in Path("work.md").read_text().splitlines() if line.startswith("- [ ]")]
     assert len(boxes) == 75
     assert boxes[0].startswith("- [ ] units/unit-")
 
 
-def test_the_work_list_never_replaces_the_data(cli: Any, units: list[Path]) -> None:
-    """A name of an input is refused before anything is read; a file given twice counts once."""
+def test_worklist_does_not_overwrite_an_input(cli: Any, units: list[Path]) -> None:
+    """A file that is given twice counts once."""
     assert "--todo would overwrite the input" in cli.refused(
         "audit", units[0], units[1], "--pool", "--todo", units[0]
     )
@@ -78,8 +79,7 @@ def test_the_work_list_never_replaces_the_data(cli: Any, units: list[Path]) -> N
     assert len(json.loads(told)["files"]) == 20
 
 
-def test_fixing_measures_nothing(cli: Any, units: list[Path]) -> None:
-    """Options that ask for a measurement are refused, before any file changes."""
+def test_fix_refuses_options_of_measurements(cli: Any, units: list[Path]) -> None:
     before = units[0].read_bytes()
     assert "measures nothing" in cli.refused("audit", "units", "--fix", "--fail-on", "leak")
     assert units[0].read_bytes() == before

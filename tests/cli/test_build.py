@@ -1,4 +1,4 @@
-"""`winosmith build`, `debias`, `practice` and `demo`, as their users meet them."""
+"""`winosmith build`, `debias`, `practice` and `demo`, on the command line."""
 
 import importlib
 import json
@@ -21,7 +21,7 @@ from winosmith.testing import make_twins
 
 @pytest.fixture
 def twins(tmp_path, monkeypatch):
-    """Write 60 made twins and two recipes into the current folder."""
+    """Write 60 generated twins and a recipe into the current folder."""
     monkeypatch.chdir(tmp_path)
     formats.write(make_twins(60).problems, "twins.jsonl")
     (tmp_path / "recipe.toml").write_text(
@@ -34,18 +34,18 @@ def twins(tmp_path, monkeypatch):
 BUILD = ["build", "recipe.toml", "--out", "out"]
 
 QUICK = ["--no-again", "--splits", "0"]
-"""Options of a filter whose report is not the subject."""
+"""Options that skip the slow parts of the report of a filter."""
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a finished build that nobody writes to."""
+    """Return a folder for the finished build; only `built` writes to it."""
     return tmp_path_factory.mktemp("whole")
 
 
 @pytest.fixture
 def built(twins, whole, cli):
-    """Put the finished build of the recipe into the current folder; return what it printed."""
+    """Put the finished build of the recipe into the current folder; return its output."""
     if not (whole / "out").exists():
         (whole / "printed").write_text(cli(*BUILD), "utf-8")
         shutil.copytree("out", whole / "out")
@@ -54,11 +54,8 @@ def built(twins, whole, cli):
     return (whole / "printed").read_text("utf-8")
 
 
-def test_build_tells_where_the_report_is_and_what_matters(twins, built, cli):
-    """The last lines name the report and the figures of report.json, which --json prints whole.
-
-    It and the report say that a dev set of a dozen shows no difference between models.
-    """
+def test_build_prints_the_path_and_results_of_its_report(twins, built, cli):
+    """Both warn that a dev set of a dozen can't show differences between models."""
     assert cli.told(*BUILD)["recipe"]["name"] == "mine"
     printed = cli(*BUILD)
     assert "no difference between two models can be detected" in cli.err
@@ -72,8 +69,7 @@ def test_build_tells_where_the_report_is_and_what_matters(twins, built, cli):
     assert f"{100 * accuracy:.1f} % →" in printed.replace("\u202f", " ").replace("\xa0", " ")
 
 
-def test_a_finished_build_shows_its_result_at_once(twins, cli):
-    """Run again, it says that it is finished and prints the same; --force builds it again."""
+def test_finished_build_is_shown_again_without_work(twins, cli):
     first = cli(*BUILD)
     before = {path: path.stat().st_mtime_ns for path in (twins / "out").rglob("*")}
     assert cli(*BUILD) == first
@@ -83,16 +79,14 @@ def test_a_finished_build_shows_its_result_at_once(twins, cli):
     assert (twins / "out" / "report.html").stat().st_mtime_ns > max(before.values())
 
 
-def test_a_finished_build_that_lost_a_file_is_built_again(twins, built, cli):
-    """A file that is gone or changed is written anew, with the same bytes."""
+def test_finished_build_with_a_changed_file_is_built_again(twins, built, cli):
     kept = (twins / "out" / "dev.jsonl").read_bytes()
     (twins / "out" / "dev.jsonl").write_text("spoiled")
     assert "finished build" not in cli.aside(*BUILD)
     assert (twins / "out" / "dev.jsonl").read_bytes() == kept
 
 
-def test_debias_writes_kept_and_dropped_with_reasons(twins, cli):
-    """Kept and dropped are together the input, and each dropped problem has its reason."""
+def test_debias_writes_kept_and_dropped_problems_with_reasons(twins, cli):
     rng = np.random.default_rng(0)
     data = formats.read("twins.jsonl")
     X = rng.normal(size=(120, 4))
@@ -110,8 +104,7 @@ def test_debias_writes_kept_and_dropped_with_reasons(twins, cli):
     assert " of 120 problems" in shown
 
 
-def test_a_finished_filter_shows_its_result_at_once(twins, cli):
-    """The same command again filters nothing; other options are another run."""
+def test_finished_filter_is_shown_again_without_work(twins, cli):
     command = ["debias", "twins.jsonl", "--out", "out", "--method", "random", "--keep", "70"]
     command += QUICK
     first = cli(*command)
@@ -121,8 +114,8 @@ def test_a_finished_filter_shows_its_result_at_once(twins, cli):
     cli.refused(*command, "--seed", "1")
 
 
-def test_a_null_is_told_phase_by_phase(twins):
-    """On vectors of noise --null report keeps what it kept without, and tells what chance finds."""
+def test_null_report_changes_no_result_and_shows_chance(twins):
+    """On random vectors, each phase shows how many candidates are expected by chance."""
     data = formats.read("twins.jsonl")
     np.save("noise.npy", np.random.default_rng(1).normal(size=(len(data), 6)))
     command = ["debias", "twins.jsonl", "--embeddings", "noise.npy", "--train-size", "40"]
@@ -143,8 +136,7 @@ def test_a_null_is_told_phase_by_phase(twins):
     assert re.search(r"the draws.{1,6} range", html)
 
 
-def test_twins_go_whole_to_a_target_in_shares(twins):
-    """--remove twins, --target-size and a share as --cutoff do together what each says."""
+def test_whole_twins_are_removed_by_fraction_down_to_target(twins):
     data = formats.read("twins.jsonl")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4))
@@ -163,14 +155,13 @@ def test_twins_go_whole_to_a_target_in_shares(twins):
 
 
 @pytest.mark.parametrize("cutoff", ["many", "0", "1.5", "1e999", "nan"])
-def test_a_cutoff_that_is_neither_number_nor_share_is_refused(twins, cutoff, cli):
-    """The message names the option or the key, and no folder is made."""
+def test_cutoff_that_is_neither_count_nor_fraction_is_refused(twins, cutoff, cli):
     assert "cutoff" in cli.refused("debias", "twins.jsonl", "--out", "out", "--cutoff", cutoff)
     assert not (twins / "out").exists()
 
 
-def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
-    """An array without rows for its tuning problems is taken, and these are dropped as such."""
+def test_problems_that_tuned_the_encoder_are_dropped_first(twins, cli):
+    """The array of embeddings has no rows for these problems."""
     data = formats.read("twins.jsonl")
     rows = np.random.default_rng(0).normal(size=(110, 4))
     tuned_on = {"train_ids": np.array(data.ids[2:8]), "dev_ids": np.array(data.ids[8:12])}
@@ -189,8 +180,7 @@ def test_what_fine_tuned_the_encoder_is_dropped_first(twins, cli):
     )
 
 
-def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):
-    """The practice corpus comes with votes, what is planted, and a recipe that works."""
+def test_recipe_of_practice_builds_its_corpus(tmp_path, monkeypatch, cli):
     monkeypatch.chdir(tmp_path)
     cli("practice --out pool --twins 60")
     with (tmp_path / "pool" / "recipe.toml").open("a") as file:
@@ -201,7 +191,6 @@ def test_practice_writes_what_build_reads(tmp_path, monkeypatch, cli):
 
 
 def test_practice_writes_symmetric_twins(tmp_path):
-    """With --symmetric the twins written are those of the symmetric corpus."""
     assert main(["practice", "--out", str(tmp_path), "--twins", "40", "--symmetric"]) == 0
     made = practice.generate_corpus(40, symmetric=True).dataset
     assert formats.read(tmp_path / "twins.jsonl").answers == made.answers
@@ -209,7 +198,6 @@ def test_practice_writes_symmetric_twins(tmp_path):
 
 
 def test_practice_writes_the_handwritten_twins(tmp_path):
-    """The hand-written twins are problems with both halves."""
     assert main(["practice", "--out", str(tmp_path / "pool"), "--handwritten"]) == 0
     data = formats.read(tmp_path / "pool" / "twins.jsonl")
     assert len(data.twins) >= 60
@@ -223,15 +211,13 @@ def test_practice_writes_the_handwritten_twins(tmp_path):
         (("--strength", 2), "2.0 is not in the range 0<=x<=1"),
     ],
 )
-def test_what_practice_refuses_is_named_by_its_option(tmp_path, cli, given, why):
-    """No twins, or a fraction above 1: the error names the option."""
+def test_practice_names_the_option_with_an_invalid_value(tmp_path, cli, given, why):
     said = cli.refused("practice", "--out", tmp_path / "pool", *given)
     assert f"Invalid value for '{given[0]}': {why}" in said
 
 
 @pytest.mark.long
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
-    """A build that is stopped by Ctrl-C says so, and ends in the same bytes when run again."""
+def test_build_stopped_by_ctrl_c_exits_with_130_and_resumes(tmp_path):
     run = [sys.executable, "-m", "winosmith"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     pool = tmp_path / "pool"
@@ -260,8 +246,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(tmp_path):
             assert other.read_bytes() == path.read_bytes(), path.name
 
 
-def test_the_record_of_a_demo_tells_what_was_found(tmp_path, cli, monkeypatch):
-    """The demo of fewer twins tells, as JSON, what each way of taking found of what was planted."""
+def test_demo_reports_planted_artifacts_found_by_each_method(tmp_path, cli, monkeypatch):
     monkeypatch.setattr(importlib.import_module("winosmith.cli.demo"), "TWINS", 120)
     found = cli.told("demo", "--out", tmp_path / "demo")["measures"]["found"]
     assert {"all", "AFLite", "random"} <= found.keys()
@@ -269,8 +254,7 @@ def test_the_record_of_a_demo_tells_what_was_found(tmp_path, cli, monkeypatch):
     assert found["AFLite"]["recall"]["total"] == found["random"]["recall"]["total"] > 0
 
 
-def test_a_filter_that_sees_nothing_is_no_success(twins, capsys):
-    """With vectors of zeros the code is 1, in a finished folder too, and the reason is printed."""
+def test_filter_on_equal_vectors_exits_with_1(twins, capsys):
     np.save("zeros.npy", np.zeros((120, 4), np.float32))
     command = ["debias", "twins.jsonl", "--out", "blind", "--embeddings", "zeros.npy"]
     for _ in range(2):

@@ -18,7 +18,7 @@ from winosmith.validate import read_votes, write_votes
 
 @pytest.fixture
 def twins(tmp_path: Path) -> Path:
-    """Return a file of five twins, one half of which is too long."""
+    """Return the path of a file with five twins; one half of one twin is too long."""
     data = make_twins(5)
     long = replace(data[2], sentence=data[2].sentence + " And so on it went" * 3)
     path = tmp_path / "twins.jsonl"
@@ -28,7 +28,7 @@ def twins(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def votes(tmp_path: Path) -> Path:
-    """Return a file in which three judges are right on all problems but the first."""
+    """Return the path of votes of three judges; all are correct, except on the first problem."""
     responses = [
         Response(p.id, f"{judge}{row}", "validate", (p.answer or 0) ^ (row == 0))
         for row, p in enumerate(make_twins(5))
@@ -38,10 +38,8 @@ def votes(tmp_path: Path) -> Path:
     return tmp_path / "votes.csv"
 
 
-def test_the_first_line_says_which_rules_were_used(
-    twins: Path, votes: Path, tmp_path: Path, cli: Cli
-) -> None:
-    """Authors' twins have WinoGrande's rules, an evolved set none; --rules names them."""
+def test_first_line_states_the_rules(twins: Path, votes: Path, tmp_path: Path, cli: Cli) -> None:
+    """Authors' twins have WinoGrande's rules, an evolved set has none; --rules changes this."""
     evolved = tmp_path / "evolved.jsonl"
     formats.write(make_families([1, 2], [3]), evolved)
 
@@ -63,8 +61,7 @@ def test_the_first_line_says_which_rules_were_used(
     assert cli.told("check", twins, "--rules", "none")["funnel"]["steps"][0]["dropped"] == {}
 
 
-def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> None:
-    """Questions have no blank: how many there are is told, and what looks at them instead."""
+def test_questions_without_a_blank_are_reported_as_unchecked(tmp_path: Path, cli: Cli) -> None:
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
     formats.write([*make_twins(1), *asked], tmp_path / "mixed.jsonl")
     told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
@@ -76,8 +73,7 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     assert cli.told("check", tmp_path / "asked.jsonl")["rules_used"]["applied_to"] == 0
 
 
-def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
-    """Limits, switches and agreements reach the rules, and stand in the signature."""
+def test_each_rule_has_an_option(twins: Path, votes: Path, cli: Cli) -> None:
     plain = cli.told("check", twins, "--votes", votes)["signature"]
     for arguments, expected in [
         (["--length", "10", "40"], "length:10-40"),
@@ -102,8 +98,7 @@ def test_an_option_sets_each_rule(twins: Path, votes: Path, cli: Cli) -> None:
         assert len(rules) == 9
 
 
-def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, cli: Cli) -> None:
-    """With --out the kept and the dropped problems are files, and together they are the input."""
+def test_out_writes_kept_and_dropped_problems(twins: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "checked"
     aside = cli.aside("check", twins, "--out", out, "--skip", "overlap")
     kept = formats.read(out / "kept.jsonl")
@@ -115,8 +110,9 @@ def test_what_was_kept_and_dropped_is_written(twins: Path, tmp_path: Path, cli: 
     assert "kept.jsonl" in aside
 
 
-def test_another_check_does_not_overwrite_the_files(twins: Path, tmp_path: Path, cli: Cli) -> None:
-    """A folder of another check is refused without --force, and the same check may be repeated."""
+def test_out_of_other_settings_is_refused_without_force(
+    twins: Path, tmp_path: Path, cli: Cli
+) -> None:
     out = str(tmp_path / "checked")
     cli("check", twins, "--out", out)
     cli("check", twins, "--out", out)
@@ -124,17 +120,15 @@ def test_another_check_does_not_overwrite_the_files(twins: Path, tmp_path: Path,
     cli("check", twins, "--out", out, "--edit", "0.9", "--force")
 
 
-def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path: Path) -> None:
-    """Like a linter, --strict turns findings into the exit code; sound data give 0."""
+def test_strict_exits_with_1_if_problems_are_dropped(twins: Path, tmp_path: Path) -> None:
     formats.write(make_twins(5), tmp_path / "sound.jsonl")
     assert main(["check", str(twins), "--strict"]) == 1
     assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
 
 
-def test_validators_votes_are_no_human_performance(
+def test_votes_of_judges_give_no_human_accuracy(
     twins: Path, votes: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """Human accuracy is shown for responses of a human test, and refused for judges' votes."""
     assert "Human accuracy is not measured" in cli("check", twins, "--votes", votes)
     fresh = [
         Response(p.id, f"fresh-{n}", "test", p.answer) for p in make_twins(5) for n in range(3)
@@ -146,8 +140,7 @@ def test_validators_votes_are_no_human_performance(
     )
 
 
-def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
-    """A perturbed problem without its parent is kept, and the parent that is missing is named."""
+def test_missing_parent_is_reported_and_its_child_kept(tmp_path: Path, cli: Cli) -> None:
     root = make_twins(1)[0]
     child = make_child(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
     path = tmp_path / "part.jsonl"
@@ -160,8 +153,8 @@ def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_copies_change_no_verdict(twins: Path, tmp_path: Path, cli: Cli, turned: bool) -> None:
-    """Each row written twice, as a twin of its own, gets the verdict that it got alone."""
+def test_duplicates_change_no_verdict(twins: Path, tmp_path: Path, cli: Cli, turned: bool) -> None:
+    """Each row is written a second time, as a part of another twin."""
     data = formats.read(twins)
     again = [
         replace(

@@ -1,4 +1,4 @@
-"""`winosmith compare` says whether one solver is better than another."""
+"""`winosmith compare` shows whether one solver is better than another."""
 
 from pathlib import Path
 
@@ -22,8 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
-    """Where one saw the blank and another the pronoun, that is said; not of those that saw one."""
+def test_solvers_that_saw_different_inputs_are_reported(cli: Cli) -> None:
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
         answers.write_predictions(
             [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
@@ -38,8 +37,7 @@ def test_solvers_that_saw_different_things_are_told(cli: Cli) -> None:
     assert "saw the blank" not in cli.aside("compare dev.jsonl a.jsonl c.jsonl good.lst")
 
 
-def test_one_file_is_no_comparison(cli: Cli) -> None:
-    """A single file, and an unknown baseline, are bad input."""
+def test_single_file_and_unknown_baseline_are_refused(cli: Cli) -> None:
     assert "a comparison needs the predictions of 2 to 26 solvers, not of 1" in cli.refused(
         "compare dev.jsonl good.lst"
     )

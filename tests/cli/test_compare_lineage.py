@@ -1,4 +1,4 @@
-"""`winosmith compare --by lineage` says whose families last longer."""
+"""`winosmith compare --by lineage` shows whose families survive longer."""
 
 import json
 from dataclasses import replace
@@ -26,14 +26,14 @@ DATA = Dataset(
 
 
 def said(first_error: int) -> list[Prediction]:
-    """Return predictions that are wrong from a declared depth on."""
+    """Return predictions that are incorrect from a declared depth on."""
     deep = [(p.lineage.declared or 0) >= first_error if p.lineage else False for p in DATA]
     return [Prediction(p.id, (p.answer or 0) ^ wrong) for p, wrong in zip(DATA, deep, strict=True)]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with families and three solvers, one of them never wrong."""
+    """Work in a folder with families and three solvers, one of which is always correct."""
     monkeypatch.chdir(tmp_path)
     formats.write(DATA, "evolved.jsonl")
     for name, depth in (("early", 2), ("late", 5), ("never", 9)):
@@ -41,8 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_later_errors_are_told_with_a_paired_test(cli: Cli) -> None:
-    """All 12 families fail at depth 2 and at 5: the second lasts longer, p = 2 / 2^12."""
+def test_later_errors_are_reported_with_a_paired_test(cli: Cli) -> None:
+    """In all 12 families, one solver fails at depth 2 and the other at 5: p = 2 / 2^12."""
     arguments = ["compare", "evolved.jsonl", "early.jsonl", "late.jsonl", "--by", "lineage"]
     (pair,) = cli.told(*arguments)["by_lineage"]
     expected = compare_survival(grade(DATA, said(2)), grade(DATA, said(5))).record()
@@ -60,8 +60,11 @@ def test_the_later_errors_are_told_with_a_paired_test(cli: Cli) -> None:
     assert "Depth of the first error" in Path("page.html").read_text("utf-8")
 
 
-def test_three_pairs_are_corrected_for_three_tests(cli: Cli) -> None:
-    """Holm's p is three times the smallest; a solver that is never wrong has no half."""
+def test_three_pairs_have_p_values_corrected_by_holm(cli: Cli) -> None:
+    """The smallest p-value is multiplied by 3.
+
+    The median depth of a solver without errors isn't defined.
+    """
     files = [f"{name}.jsonl" for name in ("early", "late", "never")]
     shown = cli("compare", "evolved.jsonl", *files, "--by", "lineage", "--depth", "edit").partition(
         "Depth of the first error (edit)"
@@ -72,7 +75,6 @@ def test_three_pairs_are_corrected_for_three_tests(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
-def test_a_depth_needs_the_lineage(cli: Cli) -> None:
-    """--depth alone is refused with what goes with it."""
+def test_depth_without_by_lineage_is_refused(cli: Cli) -> None:
     files = ["evolved.jsonl", "early.jsonl", "late.jsonl"]
     assert "--depth needs --by lineage" in cli.refused("compare", *files, "--depth", "edit")

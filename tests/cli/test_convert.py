@@ -1,4 +1,4 @@
-"""`winosmith convert`: any format in, any format out, and nothing lost in silence."""
+"""`winosmith convert` reads and writes all formats, and reports every loss."""
 
 import json
 from pathlib import Path
@@ -24,13 +24,13 @@ TWIN = [
 
 @pytest.fixture
 def ours(tmp_path: Path) -> Path:
-    """Return a file with one twin in our own format."""
+    """Return the path of a file with one twin in our own format."""
     formats.write(TWIN, tmp_path / "ours.jsonl")
     return tmp_path / "ours.jsonl"
 
 
-def test_a_file_of_claims_has_a_line_for_each(data_dir: Path, tmp_path: Path, cli: Cli) -> None:
-    """SuperGLUE-WSC's 104 val claims become 104 lines of our own format, losing nothing."""
+def test_claims_are_converted_without_loss(data_dir: Path, tmp_path: Path, cli: Cli) -> None:
+    """SuperGLUE-WSC's 104 val claims become 104 lines of our own format."""
     out = tmp_path / "val.jsonl"
     told = cli.aside("convert", data_dir / "superglue_wsc/val.jsonl", out)
     assert len(out.read_text().splitlines()) == 104
@@ -38,8 +38,9 @@ def test_a_file_of_claims_has_a_line_for_each(data_dir: Path, tmp_path: Path, cl
     assert told.endswith("lost: nothing")
 
 
-def test_what_the_format_can_not_hold_is_told(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """Each field that did not come back is named with its count."""
+def test_fields_without_a_place_in_the_format_are_reported(
+    ours: Path, tmp_path: Path, cli: Cli
+) -> None:
     out = tmp_path / "out.jsonl"
     told = cli.aside("convert", ours, out, "--to", "superglue-wsc", "--recast", "claims")
     assert "changed: problem_id in 4 claims" in told
@@ -49,8 +50,7 @@ def test_what_the_format_can_not_hold_is_told(ours: Path, tmp_path: Path, cli: C
     assert "lost: origin author in 2 problems" in told
 
 
-def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """A new key is written and counted, a confirmed one stays, and an old version is refused."""
+def test_errata_correct_and_confirm_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     errata, out = tmp_path / "errata.csv", tmp_path / "out.jsonl"
     errata.write_text("id,old,new,evidence\nt-a,the jug,A,a letter\nt-b,A,A,three judges\n")
     told = cli.told("convert", ours, out, "--errata", errata)
@@ -79,15 +79,13 @@ def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
         ("OUT.CSV", "csv"),
     ],
 )
-def test_the_ending_tells_the_format(
+def test_extension_sets_the_format(
     ours: Path, tmp_path: Path, cli: Cli, name: str, to: str
 ) -> None:
-    """.jsonl is always our own format, .csv a plain table."""
     assert cli.told("convert", ours, tmp_path / name)["to"] == to
 
 
-def test_a_file_is_overwritten_only_by_force(ours: Path, tmp_path: Path, cli: Cli) -> None:
-    """An existing OUT stays as it is, unless --force is given; IN is never OUT."""
+def test_existing_output_needs_force(ours: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "out.csv"
     out.write_text("mine")
     assert "exists; choose another name, or add --force" in cli.refused("convert", ours, out)
@@ -97,10 +95,10 @@ def test_a_file_is_overwritten_only_by_force(ours: Path, tmp_path: Path, cli: Cl
     assert "must be different files" in cli.refused("convert", ours, ours, "--force")
 
 
-def test_claims_become_problems_and_the_rest_is_named(
+def test_recast_of_claims_reports_unused_claims_by_reason(
     data_dir: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """Of 104 claims 82 make 36 problems; the other 22 are told by reason, with their lines."""
+    """82 of 104 claims make 36 problems; the other 22 are written with their lines."""
     source, left = str(data_dir / "superglue_wsc/val.jsonl"), tmp_path / "left.jsonl"
     out = str(tmp_path / "p.jsonl")
     told = cli.aside("convert", source, out, "--recast", "problems", "--skip-bad", left)
@@ -114,8 +112,10 @@ def test_claims_become_problems_and_the_rest_is_named(
         assert json.loads(lines[record["line"] - 1])["target"]["span1_text"] == candidate
 
 
-def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli: Cli) -> None:
-    """Claims whose candidate is not in the text have no span: they are named or set aside."""
+def test_skip_bad_omits_claims_whose_candidate_is_not_in_text(
+    data_dir: Path, tmp_path: Path, cli: Cli
+) -> None:
+    """Such claims have no span."""
     source, out = str(data_dir / "wsc/WSCollection.xml"), tmp_path / "c.jsonl"
     command = ["convert", source, str(out), "--to", "superglue-wsc", "--recast", "claims"]
     assert "does not contain the candidate 'The teller'; add --skip-bad" in cli.refused(*command)
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_set_aside_too(data_dir: Path, tmp_path: Path, cli:
         (["--skip-bad", "out.csv"], "must be different files"),
     ],
 )
-def test_bad_input_ends_with_code_2(
+def test_impossible_conversions_are_refused(
     ours: Path,
     tmp_path: Path,
     cli: Cli,
@@ -145,14 +145,12 @@ def test_bad_input_ends_with_code_2(
     arguments: list[str],
     told: str,
 ) -> None:
-    """A wish that can't be met is told in one line, and no file is written."""
     monkeypatch.chdir(tmp_path)
     assert told in cli.refused("convert", ours, "out.csv", *arguments)
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_nothing_left_to_write_is_an_error(tmp_path: Path, cli: Cli) -> None:
-    """When every record is bad, no empty file is written."""
+def test_conversion_without_valid_records_is_refused(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "in.csv").write_text("sentence,option1,option2,answer\nno blank,x,y,1\n")
     command = ["convert", str(tmp_path / "in.csv"), str(tmp_path / "out.jsonl")]
     assert "no records are left to write (1 x the sentence has no blanks" in cli.refused(
@@ -161,8 +159,7 @@ def test_nothing_left_to_write_is_an_error(tmp_path: Path, cli: Cli) -> None:
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_file_that_fits_two_formats_names_both(tmp_path: Path, cli: Cli) -> None:
-    """When a file bears the signs of two formats, both are named; --from settles it."""
+def test_ambiguous_format_is_refused_with_candidates(tmp_path: Path, cli: Cli) -> None:
     record = {"id": "a", "qID": "A-1", "sentence": "A _ b.", "options": ["x", "y"]}
     record |= {"option1": "x", "option2": "y"}
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")

@@ -1,4 +1,4 @@
-"""`winosmith curve` fits a learning curve, and says where each form reaches people's level."""
+"""`winosmith curve` fits a learning curve, and extrapolates each form to the human level."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 TABLE_4 = "size,accuracy\n160,51.5\n640,58.6\n2558,66.9\n10234,75.8\n40398,79.3\n"
-"""RoBERTa on dev: WinoGrande, table 4, with the released size of the largest set."""
+"""Dev accuracies of RoBERTa: WinoGrande, table 4, with the released size of the largest set."""
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
-    """Accuracies may be shares; columns may stand in any order; runs are grouped by size."""
+def test_runs_are_read_in_any_column_order_and_grouped_by_size(cli: Cli) -> None:
     rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]
     Path("runs.csv").write_text("\n".join(rows) + "\n\n")
     found = cli.told("curve runs.csv")
@@ -35,8 +34,7 @@ def test_shares_percentages_and_seeds_are_read(cli: Cli) -> None:
     assert cli.told("curve runs.csv --take mean")["points"][0]["taken"] == pytest.approx(0.5075)
 
 
-def test_percentages_are_the_same_figures_as_shares(cli: Cli) -> None:
-    """A file of percentages is told as the same file of shares is, to the last digit."""
+def test_percentages_and_fractions_give_equal_results(cli: Cli) -> None:
     Path("shares.csv").write_text(
         "size,accuracy\n160,0.515\n640,0.586\n2558,0.669\n10234,0.758\n40398,0.793\n"
     )
@@ -45,8 +43,8 @@ def test_percentages_are_the_same_figures_as_shares(cli: Cli) -> None:
     assert of_shares["extrapolations"] == of_percent["extrapolations"]
 
 
-def test_runs_at_chance_are_named(cli: Cli) -> None:
-    """With the number of problems, runs that guessing does as well as are named by line."""
+def test_runs_at_chance_are_reported_by_line(cli: Cli) -> None:
+    """A run is at chance if guessing does as well on this number of problems."""
     Path("runs.csv").write_text(TABLE_4 + "40398,50.1\n")
     shown = cli("curve runs.csv --problems 1267")
     assert "AT CHANCE runs.csv:7: 50.1 % with 40,398 training problems" in shown
@@ -55,8 +53,7 @@ def test_runs_at_chance_are_named(cli: Cli) -> None:
     assert "the best of up to 2 runs per size" in " ".join(shown.split())
 
 
-def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
-    """The HTML report draws the curve, and lists where each form meets the level."""
+def test_page_shows_the_curve_and_extrapolated_sizes(cli: Cli) -> None:
     shown = cli("curve table4.csv --out curve.html")
     page = Path("curve.html").read_text("utf-8")
     assert "Accuracy by training size" in page
@@ -84,7 +81,6 @@ def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
         ("", "bad.csv: the file is empty"),
     ],
 )
-def test_what_is_no_curve_is_named_by_line(content: str, told: str, cli: Cli) -> None:
-    """Bad columns, rows and sizes end with code 2 and their place."""
+def test_invalid_tables_are_refused_by_line(content: str, told: str, cli: Cli) -> None:
     Path("bad.csv").write_text(content)
     assert told in cli.refused("curve bad.csv")

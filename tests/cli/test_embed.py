@@ -1,4 +1,4 @@
-"""`winosmith embed` writes vectors with ids and a signature, whole or not at all."""
+"""`winosmith embed` writes vectors with ids and a signature, or nothing."""
 
 import json
 from pathlib import Path
@@ -16,13 +16,12 @@ PROBLEMS = make_twins(40)
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Return a file of forty twins."""
+    """Return the path of a file with forty twins."""
     formats.write(PROBLEMS, tmp_path / "made.jsonl")
     return tmp_path / "made.jsonl"
 
 
-def test_the_light_embedder_needs_nothing_but_the_data(data: Path, cli: Cli) -> None:
-    """The file holds the vectors, ids and signature; the screen says where it is."""
+def test_light_embedder_writes_vectors_with_ids_and_signature(data: Path, cli: Cli) -> None:
     out = data.with_suffix(".npz")
     shown = cli("embed", data, "--out", out, "--dimensions", "64")
     assert "80 problems × " in shown
@@ -36,8 +35,7 @@ def test_the_light_embedder_needs_nothing_but_the_data(data: Path, cli: Cli) -> 
     assert signature["parameters"]["embedder"] == "light"
 
 
-def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:
-    """An existing file is refused with code 2, and replaced with --force."""
+def test_existing_output_needs_force(data: Path, cli: Cli) -> None:
     out = data.with_suffix(".npz")
     out.write_bytes(b"precious")
     assert "add --force to replace it" in cli.refused("embed", data, "--out", out)
@@ -58,17 +56,16 @@ def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:
 def test_bad_input_is_told(
     data: Path, arguments: list[str], message: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What can't be done is refused with code 2 and what to do, and nothing is written."""
+    """What can't be embedded is refused with advice, and nothing is written."""
     monkeypatch.chdir(data.parent)
     assert message in cli.refused("embed", data, *arguments)
     assert [path.name for path in data.parent.iterdir()] == ["made.jsonl"]
 
 
 @pytest.mark.models
-def test_an_encoder_is_cached_for_the_user(
+def test_encoder_vectors_are_cached_unless_no_cache_is_given(
     data: Path, tiny_encoder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """An encoder's vectors go to the user's cache, unless --no-cache is given."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--json"]
     cli(*command, "--out", tmp_path / "a.npz", "--no-cache")
@@ -82,10 +79,9 @@ def test_an_encoder_is_cached_for_the_user(
 
 
 @pytest.mark.models
-def test_fine_tuning_leaves_its_problems_out_and_lists_them(
+def test_fine_tuning_problems_are_listed_and_not_embedded(
     data: Path, tiny_encoder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Train, dev and embedded problems are the data, in whole twins; a run at chance is said."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     out = tmp_path / "x.npz"
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--finetune", "40:20"]
@@ -104,10 +100,9 @@ def test_fine_tuning_leaves_its_problems_out_and_lists_them(
 
 
 @pytest.mark.models
-def test_the_fine_tuned_encoder_can_be_kept(
+def test_kept_model_gives_the_same_vectors(
     data: Path, tiny_encoder: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """--keep-model names its folder; embedding the rest with it gives the same vectors."""
     command = ["embed", str(data), "--no-cache", "--encoder"]
     tuned, again = tmp_path / "tuned.npz", tmp_path / "again.npz"
     model = tmp_path / "model"
@@ -127,10 +122,9 @@ def test_the_fine_tuned_encoder_can_be_kept(
 
 
 @pytest.mark.models
-def test_a_wrong_share_for_fine_tuning_is_told(
+def test_finetune_sizes_must_leave_problems_to_embed(
     data: Path, tiny_encoder: Path, cli: Cli, tmp_path: Path
 ) -> None:
-    """--finetune takes two numbers that leave something to embed."""
     command = ["embed", str(data), "--encoder", str(tiny_encoder), "--out", str(tmp_path / "x.npz")]
     assert "two numbers are needed, such as 5000:1000" in cli.refused(*command, "--finetune", "40")
     assert "80 problems can't be divided" in cli.refused(*command, "--finetune", "60:20")

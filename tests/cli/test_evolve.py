@@ -19,11 +19,14 @@ from winosmith.testing import chat_server, make_twins
 HALVES = practice.read_handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
 EXAMPLE = "parcel"
-"""The first option of the prompt's own worked example."""
+"""The first option of the example in the prompt."""
 
 
 def author(messages: Sequence[Message]) -> str:
-    """Write as many rows as were asked for: the original and a day, with either answer."""
+    """Write the requested number of rows:
+
+    the original sentence and a day, with alternating answers.
+    """
     rows = [
         next(csv.reader([line]))
         for line in messages[0].content.splitlines()
@@ -53,13 +56,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def wordnet() -> None:
-    """Skip without WordNet or the libraries that inflect."""
+    """Skip if WordNet or the libraries for inflection are missing."""
     need_wordnet()
 
 
 @pytest.fixture(scope="module")
 def chat() -> None:
-    """Skip without the packages of the extra `chat`."""
+    """Skip if the packages of the extra `chat` are missing."""
     installed("openai", "tenacity")
 
 
@@ -69,7 +72,7 @@ def run(line: str) -> None:
 
 
 def published(folder: Path) -> dict[str, bytes]:
-    """Return every file of a folder but the dialogues."""
+    """Return every file of a folder, except the dialogues in its subfolders."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
@@ -81,10 +84,10 @@ def published(folder: Path) -> dict[str, bytes]:
         ("right.csv", "{id},{letter},{invalid}", 2),
     ],
 )
-def test_roots_are_drawn_by_answers_of_any_source(
+def test_roots_are_selected_by_answers_in_three_formats(
     name: str, line: str, fit: int, folder: Path, wordnet: None, cli: Cli
 ) -> None:
-    """A list, predictions and a table of two models are read; an invalid answer is incorrect."""
+    """An invalid answer is incorrect."""
     lines = ["id,a,b"] * name.endswith("csv")
     for row, one in enumerate(HALVES.problems[:40]):
         key = one.answer or 0
@@ -97,8 +100,9 @@ def test_roots_are_drawn_by_answers_of_any_source(
     assert f"only {fit} roots, not 99, can be drawn" in cli.refused(*words.split())
 
 
-def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
-    """With two perturbers, the second perturbs the children of the first, too."""
+def test_second_perturber_also_perturbs_the_children_of_the_first(
+    folder: Path, wordnet: None
+) -> None:
     formats.write(HALVES, "all.jsonl")
     run("evolve all.jsonl --with wordnet --with wordnet --out out")
     evolved = formats.read("out/evolved.jsonl")
@@ -109,12 +113,12 @@ def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
 
 
 @pytest.mark.long
-def test_sets_from_two_data_sets(
+def test_sets_are_made_from_two_data_sets(
     folder: Path, wordnet: None, chat: None, data_dir: Path, cli: Cli
 ) -> None:
-    """One command makes three sets of 14 roots that two solvers get right; another scores them.
+    """Seven roots are of WSC273 and seven of WinoGrande's dev; two solvers answer all correctly.
 
-    Seven are of WSC273 and seven of WinoGrande's dev; run again, the first asks nothing.
+    Run again, the command sends nothing to the chat model. `winosmith score` reads the sets.
     """
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     wsc = next(
@@ -174,10 +178,9 @@ def test_sets_from_two_data_sets(
         assert f">{shown}</" in page
 
 
-def test_the_model_of_the_environment_is_in_the_signature(
+def test_signature_includes_the_model_of_the_environment(
     folder: Path, chat: None, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    """Children of another model have another signature, wherever the model was named."""
     with chat_server(author) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_MODEL", "gemma")
@@ -185,8 +188,9 @@ def test_the_model_of_the_environment_is_in_the_signature(
     assert "|model:gemma|" in told["signature"]
 
 
-def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> None:
-    """A folder of another recipe stays as it is, the difference is told, and --force replaces."""
+def test_folder_of_other_settings_is_refused_without_force(
+    folder: Path, wordnet: None, cli: Cli
+) -> None:
     run("evolve twins.jsonl --with wordnet --count 1 --out out")
     before = published(Path("out"))
     again = "evolve twins.jsonl --with wordnet --count 3 --out out"
@@ -218,10 +222,9 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not contain WordNet's"),
     ],
 )
-def test_what_does_not_go_together_is_told(
+def test_invalid_options_are_refused_and_nothing_is_written(
     folder: Path, wordnet: None, chat: None, line: str, said: str, cli: Cli
 ) -> None:
-    """Bad options end with code 2 and a sentence that says what to do; no folder is left."""
     Path("empty").mkdir()
     formats.write(make_twins(4).problems, "others.jsonl")
     run("solve others.jsonl --solver random --out other.jsonl")
@@ -229,8 +232,9 @@ def test_what_does_not_go_together_is_told(
     assert not Path("o").exists()
 
 
-def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, cli: Cli) -> None:
-    """Problems with three to five options make families, roots and sets like any others."""
+def test_problems_with_three_to_five_options_are_perturbed(
+    folder: Path, wordnet: None, cli: Cli
+) -> None:
     nouns = "car boat bottle house road store street woman baby dog".split()
     many = [
         Problem(
@@ -256,8 +260,7 @@ def test_more_than_two_options_are_perturbed(folder: Path, wordnet: None, cli: C
     assert len(formats.read("sets/large-train.jsonl")) > len(formats.read("sets/small.jsonl"))
 
 
-def test_a_chat_model_is_not_asked_about_three_options(folder: Path, cli: Cli) -> None:
-    """That it takes problems with two options alone is said before anything is done."""
+def test_chat_perturber_refuses_three_options_before_any_request(folder: Path, cli: Cli) -> None:
     three = [Problem("x", "A, B and C met because _ called.", ("A", "B", "C"), 2)]
     formats.write(three, "three.jsonl")
     line = "evolve three.jsonl --with chat --model m --base-url http://localhost:9/v1 --out out"

@@ -1,4 +1,4 @@
-"""Commands that end with code 1: the code and its reason don't depend on who reads the output."""
+"""Commands that exit with 1: neither code nor reason depends on who reads the output."""
 
 import os
 import re
@@ -21,7 +21,7 @@ GATES = {
     "compare": "dev.jsonl good.lst poor.lst --baseline good --fail-on worse",
     "verify": "release",
 }
-"""By the command's name, arguments of which a gate is broken."""
+"""Arguments that break the gate of each command."""
 
 
 @pytest.fixture
@@ -44,8 +44,7 @@ OF_BLIND_VECTORS = {"build", "debias", "round"}
 """Commands that exit with 1 if vectors are equal; `test_build` and `test_round` run these."""
 
 
-def test_every_gate_is_listed() -> None:
-    """Commands whose help mentions code 1 are those of this file, and those of blind vectors."""
+def test_every_command_with_code_1_is_tested() -> None:
     texts = {
         name: " ".join(
             [way[-1].help or "", *(getattr(p, "help", "") or "" for p in way[-1].params)]
@@ -58,8 +57,9 @@ def test_every_gate_is_listed() -> None:
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("name", GATES)
-def test_a_closed_pipe_changes_no_gate(name: str, more: list[str], folder: Path) -> None:
-    """If nobody reads the output, the code is 1 and the reason is on the error stream."""
+def test_closed_output_changes_neither_code_nor_reason(
+    name: str, more: list[str], folder: Path
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "winosmith", name, *GATES[name].split(), *more]
@@ -69,8 +69,7 @@ def test_a_closed_pipe_changes_no_gate(name: str, more: list[str], folder: Path)
     assert "Traceback" not in done.stderr
 
 
-def test_nobody_needs_to_read_the_reasons(folder: Path) -> None:
-    """With both streams closed the code is still that of the gate."""
+def test_closed_error_stream_does_not_change_the_code(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "winosmith", "check", *GATES["check"].split()]
@@ -79,8 +78,7 @@ def test_nobody_needs_to_read_the_reasons(folder: Path) -> None:
     assert done.returncode == 1
 
 
-def test_a_closed_pipe_stops_no_work(folder: Path) -> None:
-    """A command whose output nobody reads still writes its files."""
+def test_closed_output_does_not_stop_writing_files(folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "winosmith", "compare", "dev.jsonl", "good.lst", "poor.lst"]
@@ -90,10 +88,9 @@ def test_a_closed_pipe_stops_no_work(folder: Path) -> None:
     assert Path("page.html").is_file()
 
 
-def test_another_broken_connection_is_an_error(
+def test_other_broken_pipes_are_reported_with_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pipe that is not the output's is reported, with code 2."""
     from winosmith.cli import main
 
     @click.command()
@@ -114,18 +111,17 @@ def test_another_broken_connection_is_an_error(
         ("worse, worse=1pt", 1, ["worse than 'good': ", "by 1 points or more"]),
     ],
 )
-def test_a_model_may_not_be_worse_than_the_baseline(
+def test_model_worse_than_the_baseline_breaks_the_rule(
     cli: Cli, folder: Path, rules: str, code: int, reasons: list[str]
 ) -> None:
-    """A model breaks "worse" by its interval, and "worse=2pt" by its points."""
+    """The rule "worse" compares the interval, and "worse=2pt" the points."""
     arguments = ["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "good"]
     cli(*arguments, "--fail-on", rules, code=code)
     assert [reason for reason in reasons if reason not in cli.err] == []
     assert cli.err.count("Broken: ") == len(reasons)
 
 
-def test_the_better_model_breaks_no_rule(cli: Cli, folder: Path) -> None:
-    """Only models that are worse than the baseline are reported, and JSON lists none."""
+def test_better_model_breaks_no_rule(cli: Cli, folder: Path) -> None:
     arguments = ["compare", "dev.jsonl", "good.lst", "poor.lst", "--baseline", "poor"]
     assert cli.told(*arguments, "--fail-on", "worse,worse=0pt")["broken"] == []
 
@@ -137,8 +133,7 @@ def test_the_better_model_breaks_no_rule(cli: Cli, folder: Path) -> None:
         (["--baseline", "good", "--fail-on", "wrose"], "unknown rule 'wrose'"),
     ],
 )
-def test_rules_without_a_meaning_are_refused(
+def test_unknown_rule_and_rule_without_baseline_are_refused(
     cli: Cli, folder: Path, more: list[str], reason: str
 ) -> None:
-    """An unknown rule, or one without a baseline, is refused before anything is read."""
     assert reason in cli.refused("compare", "dev.jsonl", "good.lst", *more)

@@ -1,4 +1,4 @@
-"""Text from data, file names and options never controls the terminal, whatever the command."""
+"""Text from data, file names and options never controls the terminal."""
 
 import ast
 import json
@@ -17,17 +17,17 @@ from winosmith.testing import make_twins
 
 BAD = "".join(HOSTILE.values())
 HEADER = HOSTILE["csi"] + HOSTILE["osc"] + HOSTILE["c1"] + HOSTILE["bidi"]
-"""The name of a column, without line ends."""
+"""The name of a column, without newlines."""
 
 WAYS = {name: way for name, way in ways().items() if not isinstance(way[-1], click.Group)}
 
 
 SMALL = {"demo": ("--out", f"{BAD}.csv"), "practice": ("--twins", "9")}
-"""Options by which commands that need no input are refused, or are quick."""
+"""Options for commands without input, so that they are refused or quick."""
 
 
-def _tables(name: str) -> dict[str, str]:
-    """Return texts of files whose column names, keys and cells are hostile, by their extensions."""
+def _make_texts(name: str) -> dict[str, str]:
+    """Return texts for files by extension; column names, keys and cells are hostile."""
     record = {"id": "1", name: name, "sentence": "x", "options": [name, name], "answer": 9}
     return {
         ".csv": f"id,{HEADER},zzz,A,B,answer\n1,{HEADER},q,a,b,A\n",
@@ -42,16 +42,16 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Work in a folder with hostile files of a hostile name; return the name."""
     monkeypatch.chdir(tmp_path)
     name = BAD
-    for extension, text in _tables(name).items():
+    for extension, text in _make_texts(name).items():
         Path(name + extension).write_text(text, "utf-8", newline="")
     Path(name).mkdir()
     for manifest in ("winosmith.json", "release.json", "sheets.json"):
-        Path(name, manifest).write_text(_tables(name)[".json"], "utf-8")
-    Path(name, "site.toml").write_text(_tables(name)[".toml"], "utf-8")
+        Path(name, manifest).write_text(_make_texts(name)[".json"], "utf-8")
+    Path(name, "site.toml").write_text(_make_texts(name)[".toml"], "utf-8")
     return name
 
 
-def _value(param: click.Parameter, name: str, extension: str) -> str:
+def _make_value(param: click.Parameter, name: str, extension: str) -> str:
     """Return a hostile value of a parameter."""
     kind = param.type
     if isinstance(kind, click.Choice):
@@ -67,21 +67,21 @@ def _value(param: click.Parameter, name: str, extension: str) -> str:
     return name
 
 
-def _arguments(command: str, name: str, extension: str) -> list[str]:
-    """Return the arguments and the options that a command must have, all of them hostile."""
+def _make_arguments(command: str, name: str, extension: str) -> list[str]:
+    """Return the required arguments and options of a command, with hostile values."""
     words: list[str] = []
     for called, one in zip(command.split(), WAYS[command], strict=True):
         words += [called, *SMALL.get(called, ())]
         for param in one.params:
             if isinstance(param, click.Argument):
-                words.append(_value(param, name, extension))
+                words.append(_make_value(param, name, extension))
             elif param.required:
-                words += [param.opts[0], _value(param, name, extension)]
+                words += [param.opts[0], _make_value(param, name, extension)]
     return words
 
 
-def _printed(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
-    """Return all that a command prints, on both streams."""
+def _capture(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
+    """Return a command's output on both streams."""
     capsys.readouterr()
     main(words)
     return "".join(capsys.readouterr())
@@ -89,26 +89,24 @@ def _printed(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
 
 @pytest.mark.filterwarnings("always::winosmith.formats.ReadingNote")
 @pytest.mark.parametrize("command", WAYS)
-def test_hostile_files_reach_no_terminal(
+def test_control_characters_in_files_are_escaped(
     command: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Names of files, columns and keys are printed with their control characters spelled out."""
-    for extension in _tables(name):
-        words = _arguments(command, name, extension)
+    for extension in _make_texts(name):
+        words = _make_arguments(command, name, extension)
         as_json = any("--json" in param.opts for param in WAYS[command][-1].params)
         for more in ([], ["--json"] if as_json else ["--no-such-" + name]):
-            assert controls(_printed(capsys, [*words, *more])) == [], words
+            assert controls(_capture(capsys, [*words, *more])) == [], words
 
 
 @pytest.mark.parametrize("command", WAYS)
-def test_hostile_options_reach_no_terminal(
+def test_control_characters_in_options_are_escaped(
     command: str, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values of options are printed with their control characters spelled out."""
     for param in WAYS[command][-1].params:
         if isinstance(param, click.Option) and not param.is_flag:
-            words = [*_arguments(command, name, ".csv"), param.opts[-1], name]
-            assert controls(_printed(capsys, words)) == [], words
+            words = [*_make_arguments(command, name, ".csv"), param.opts[-1], name]
+            assert controls(_capture(capsys, words)) == [], words
 
 
 GOOD = """
@@ -128,10 +126,9 @@ humans sheets twins.jsonl --out sheets --no-pdf --form
 
 
 @pytest.mark.parametrize("line", GOOD.strip().splitlines())
-def test_hostile_data_reach_no_terminal(
+def test_control_characters_in_data_are_escaped(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ids, options, fields and names of solvers are printed without control characters."""
     monkeypatch.chdir(tmp_path)
     records = [
         make_problem_record(problem)
@@ -154,8 +151,7 @@ def test_hostile_data_reach_no_terminal(
         assert (code, controls(out + err)) == (0, []), err
 
 
-def test_one_module_prints() -> None:
-    """No other module of the command line writes to a stream."""
+def test_only_one_module_prints() -> None:
     folder = Path(winosmith.cli.__file__).parent
     found = [
         f"{path.name}:{node.lineno}: {ast.unparse(node)}"

@@ -16,7 +16,7 @@ from winosmith.testing import make_twins
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended."""
+    """The exit code and the streams of a command."""
 
     exit_code: int
     stdout: str
@@ -24,7 +24,6 @@ class Ended:
 
 
 def run(*words: str | Path, typed: str | io.StringIO = "") -> Ended:
-    """Run a command with lines on its input."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.StringIO(typed) if isinstance(typed, str) else typed)
@@ -45,12 +44,11 @@ def sheet(tmp_path: Path) -> Path:
 
 
 def typed(sheet: Path, subject: str = "S1") -> Path:
-    """Return where the answers of a subject go."""
+    """Return the path of the typed answers of a subject."""
     return sheet.parents[1] / "typed" / f"answers-{subject}-{read_sheet(sheet).code}.json"
 
 
-def test_answers_are_typed_stopped_and_gone_on_with(sheet: Path) -> None:
-    """The end of the input stops with code 130 and keeps the answers; the same command goes on."""
+def test_typing_is_stopped_with_130_and_resumed(sheet: Path) -> None:
     out = sheet.parents[1] / "typed"
     words = ("humans", "enter", sheet, "--subject", "S1", "--out", out)
     stopped = run(*words, typed="ab\nx")
@@ -66,8 +64,8 @@ def test_answers_are_typed_stopped_and_gone_on_with(sheet: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_second_typist_finds_every_difference(sheet: Path) -> None:
-    """--again names the questions that differ, and --answers refuses them until they agree."""
+def test_again_reports_differences_between_typists(sheet: Path) -> None:
+    """--answers refuses the sheet until they agree."""
     out = sheet.parents[1] / "typed"
     words = ("humans", "enter", sheet, "--subject", "S1", "--out", out)
     assert run(*words, "--again", typed="aaaaaa").exit_code == 2
@@ -93,15 +91,16 @@ def test_a_second_typist_finds_every_difference(sheet: Path) -> None:
         (("--subject", "S1", "--answers", "."), "can't be combined with --answers"),
     ],
 )
-def test_what_to_give_is_told(sheet: Path, words: tuple[str, ...], reason: str) -> None:
-    """Neither or both of the ways, and codes that are no file names, are refused."""
+def test_invalid_options_of_enter_are_refused(
+    sheet: Path, words: tuple[str, ...], reason: str
+) -> None:
     refused = run("humans", "enter", sheet, *words)
     assert refused.exit_code == 2
     assert reason in refused.stderr
 
 
-def test_ctrl_c_keeps_the_lines_before_it(sheet: Path) -> None:
-    """What was typed stays after Ctrl-C, and of a line with a mistake what stands before it."""
+def test_ctrl_c_keeps_typed_answers(sheet: Path) -> None:
+    """On a line with a mistake, the answers before it are kept."""
     out = sheet.parents[1] / "typed"
 
     class Keyboard(io.StringIO):

@@ -1,4 +1,4 @@
-"""`winosmith humans results` reports what people answered."""
+"""`winosmith humans results` reports people's answers."""
 
 import json
 from dataclasses import replace
@@ -38,8 +38,7 @@ def round_of_tests(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:
-    """Every part of the results has its table, and the signature closes them."""
+def test_results_are_reported_per_test_and_over_all(round_of_tests: Path, cli: Cli) -> None:
     words = ("data.jsonl", "said.jsonl", "--subjects", "subjects.jsonl")
     paths = [round_of_tests / word if "." in word else word for word in words]
     words = ("humans", "results", *paths)
@@ -63,7 +62,6 @@ def test_a_round_is_told_by_test_and_over_all(round_of_tests: Path, cli: Cli) ->
 def test_problems_and_tests_without_results_are_reported(
     round_of_tests: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Problems that nobody answered, and tests with too few people, are named in messages."""
     said = (round_of_tests / "said.jsonl").read_text("utf-8").splitlines(keepends=True)
     (round_of_tests / "few.jsonl").write_text("".join(said[:16]), "utf-8")
     paths = [str(round_of_tests / name) for name in ("data.jsonl", "few.jsonl")]
@@ -76,8 +74,7 @@ def test_problems_and_tests_without_results_are_reported(
     assert "10 of 16 problems have no answers" in capsys.readouterr().err
 
 
-def test_an_answer_in_two_files_is_named_with_both_lines(round_of_tests: Path, cli: Cli) -> None:
-    """The same sheet entered twice is never merged: both places are told."""
+def test_answer_in_two_files_is_refused_with_both_lines(round_of_tests: Path, cli: Cli) -> None:
     said = round_of_tests / "said.jsonl"
     again = round_of_tests / "again.jsonl"
     again.write_text("\n" + said.read_text("utf-8").splitlines()[2] + "\n", "utf-8")

@@ -1,4 +1,4 @@
-"""`winosmith humans select` and `publish`: the reliable subset, and what is let out."""
+"""`winosmith humans select` and `publish`: the reliable subset, and the released problems."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ DATA = make_twins(12)
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """Return a file of twelve twins and one of eight people's answers, 85 % of them intended."""
+    """Return the paths of twelve twins and of eight people's answers, 85 % of them intended."""
     data, said = tmp_path / "schemas.jsonl", tmp_path / "answers.csv"
     formats.write(DATA.problems, data)
     rng = np.random.default_rng(1)
@@ -38,8 +38,8 @@ def _choice(answer: int, right: bool) -> int:
     return answer if right else 1 - answer
 
 
-def test_the_set_is_told_with_both_figures(files: tuple[str, str], cli: Cli) -> None:
-    """The text names how many are chosen, why others are not, and the two agreements."""
+def test_selection_is_reported_with_both_agreements(files: tuple[str, str], cli: Cli) -> None:
+    """The agreement on the chosen problems is optimistic; cross-validation gives the other one."""
     told = cli("humans", "select", *files, "--floor", "0.7")
     assert "of 24 problems are chosen" in told
     assert "the other half is chosen" in told
@@ -49,8 +49,7 @@ def test_the_set_is_told_with_both_figures(files: tuple[str, str], cli: Cli) -> 
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
-def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_path: Path) -> None:
-    """Both files together are the input; the same selection may be written again, another not."""
+def test_chosen_and_omitted_problems_are_written(files: tuple[str, str], tmp_path: Path) -> None:
     out = str(tmp_path / "reliable")
     assert main(["humans", "select", *files, "--out", out]) == 0
     chosen = formats.read(Path(out) / "chosen.jsonl")
@@ -62,10 +61,9 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
     assert main(["humans", "select", *files, "--out", out, "--floor", "0.5", "--force"]) == 0
 
 
-def test_the_used_are_published_with_their_alternates(
+def test_used_problems_are_published_with_their_other_halves(
     files: tuple[str, str], tmp_path: Path, cli: Cli
 ) -> None:
-    """Released are the used and their other halves; the rest is in private/, under embargo."""
     used, out = tmp_path / "used.jsonl", tmp_path / "after"
     formats.write([DATA[0], DATA[4]], used)
     assert "4 problems are released (2 used, 2 alternates); 20 stay" in cli(

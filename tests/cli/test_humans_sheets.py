@@ -1,4 +1,4 @@
-"""`winosmith humans sheets` and `assign`: the folder, the key apart, the ledger, clear refusals."""
+"""`winosmith humans sheets` and `assign`: the sheets, their key, the ledger, and refusals."""
 
 import csv
 from pathlib import Path
@@ -17,13 +17,13 @@ DATA = make_twins(8)
 
 @pytest.fixture(autouse=True)
 def printer() -> None:
-    """Skip without typst (the extra `print`); fail in CI."""
+    """Skip if typst (the extra `print`) is missing; in CI, fail."""
     installed("typst")
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> str:
-    """Return a file of eight twins."""
+    """Return the path of a file with eight twins."""
     path = tmp_path / "schemas.jsonl"
     formats.write(DATA.problems, path)
     return str(path)
@@ -31,7 +31,7 @@ def data(tmp_path: Path) -> str:
 
 @pytest.fixture
 def folder(data: str, tmp_path: Path) -> str:
-    """Return a folder of their sheets."""
+    """Return a folder with the sheets of the twins."""
     out = str(tmp_path / "sheets")
     assert main(["humans", "sheets", data, "--out", out, "--orders", "2"]) == 0
     return out
@@ -41,10 +41,7 @@ def _names(folder: str) -> set[str]:
     return {str(p.relative_to(folder)) for p in Path(folder).rglob("*") if p.is_file()}
 
 
-def test_a_folder_of_sheets_has_all_forms_and_the_key_apart(
-    data: str, tmp_path: Path, cli: Cli
-) -> None:
-    """Each sheet is there as PDF, large print, form and JSON; the key is in private/ alone."""
+def test_sheets_have_four_formats_and_a_private_key(data: str, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "sheets"
     report = cli.told("humans", "sheets", data, "--out", out, "--form", "--large-print")
     assert [sheet["questions"] for sheet in report["sheets"]] == [8, 8]
@@ -56,8 +53,7 @@ def test_a_folder_of_sheets_has_all_forms_and_the_key_apart(
     assert set(report["files"]) <= _names(str(out))
 
 
-def test_the_key_tells_each_answer_by_its_letter(folder: str) -> None:
-    """Each row's letter leads, over the sheet, to the answer of the problem."""
+def test_letters_in_the_key_are_the_gold_answers(folder: str) -> None:
     sheets = {s.code: s for s in map(read_sheet, Path(folder).glob("[ab]-*.json"))}
     with (Path(folder) / "private/key.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -70,8 +66,7 @@ def test_the_key_tells_each_answer_by_its_letter(folder: str) -> None:
         assert row["answer"] == problem.options[problem.answer or 0]
 
 
-def test_public_files_are_the_same_without_answers(data: str, folder: str, tmp_path: Path) -> None:
-    """Every file outside private/ is the same to the byte when the data have no answers."""
+def test_public_files_do_not_depend_on_the_answers(data: str, folder: str, tmp_path: Path) -> None:
     blind, out = tmp_path / "blind.jsonl", tmp_path / "blind"
     formats.write(DATA.blind().problems, blind)
     assert main(["humans", "sheets", str(blind), "--out", str(out), "--orders", "2"]) == 0
@@ -80,8 +75,7 @@ def test_public_files_are_the_same_without_answers(data: str, folder: str, tmp_p
             assert (Path(folder) / name).read_bytes() == (out / name).read_bytes(), name
 
 
-def test_an_interrupted_folder_is_finished(data: str, folder: str) -> None:
-    """The same command makes what is missing and leaves the rest; other data are refused."""
+def test_interrupted_folder_is_completed(data: str, folder: str) -> None:
     before = {name: (Path(folder) / name).stat().st_mtime_ns for name in ("a-1.pdf", "b-2.json")}
     (Path(folder) / "a-2.pdf").unlink()
     assert main(["humans", "sheets", data, "--out", folder, "--orders", "2"]) == 0
@@ -90,8 +84,7 @@ def test_an_interrupted_folder_is_finished(data: str, folder: str) -> None:
     assert main(["humans", "sheets", data, "--out", folder, "--orders", "3"]) == 2
 
 
-def test_both_halves_for_one_subject_are_refused_and_named(folder: str, cli: Cli) -> None:
-    """Exit code 2, the subject and the sheet in the message, and nothing is given to anybody."""
+def test_both_halves_of_a_twin_for_one_subject_are_refused(folder: str, cli: Cli) -> None:
     cli("humans", "assign", folder, "S1", "--test", "a")
     before = (Path(folder) / "ledger.json").read_bytes()
     told = cli.refused("humans", "assign", folder, "S2", "S1", "--test", "b")
@@ -100,8 +93,8 @@ def test_both_halves_for_one_subject_are_refused_and_named(folder: str, cli: Cli
     assert (Path(folder) / "ledger.json").read_bytes() == before
 
 
-def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: Cli) -> None:
-    """The sheet is free for the next; the subject can't come back for the other version."""
+def test_subject_who_drops_out_gets_no_other_version(folder: str, cli: Cli) -> None:
+    """The abandoned sheet is available to others."""
     cli("humans", "assign", folder, "S1")
     assert set(cli.told("humans", "assign", folder, "S1", "--dropped")["takers"].values()) == {0}
     cli.refused("humans", "assign", folder, "S1")
@@ -117,15 +110,13 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
         (["S1", "--dropped", "--another"], "--dropped can't be combined"),
     ],
 )
-def test_what_can_not_be_done_is_said(
+def test_invalid_assignments_are_refused(
     folder: str, arguments: list[str], told: str, cli: Cli
 ) -> None:
-    """Bad input ends with code 2 and a message that says what to change."""
     assert told in cli.refused("humans", "assign", folder, *arguments)
 
 
-def test_a_folder_without_sheets_is_told(tmp_path: Path, cli: Cli) -> None:
-    """The message names the command that makes them."""
+def test_assign_in_a_folder_without_sheets_is_refused(tmp_path: Path, cli: Cli) -> None:
     assert "make them with: winosmith humans sheets DATA" in cli.refused(
         "humans", "assign", tmp_path, "S1"
     )
@@ -139,17 +130,15 @@ def test_a_folder_without_sheets_is_told(tmp_path: Path, cli: Cli) -> None:
         (["--ask", "how old?"], "a name and a question are needed"),
     ],
 )
-def test_sheets_that_can_not_be_made_leave_nothing(
+def test_invalid_options_of_sheets_are_refused_without_a_folder(
     data: str, arguments: list[str], told: str, tmp_path: Path, cli: Cli
 ) -> None:
-    """Bad options end with code 2, and there is no folder afterwards."""
     out = tmp_path / "sheets"
     assert told in cli.refused("humans", "sheets", data, "--out", out, *arguments)
     assert not out.exists()
 
 
-def test_a_character_that_no_font_has_leaves_nothing(tmp_path: Path, cli: Cli) -> None:
-    """A sheet that would have an empty box is refused with the way out, and no folder is left."""
+def test_character_without_a_font_is_refused_without_a_folder(tmp_path: Path, cli: Cli) -> None:
     path, out = tmp_path / "schemas.jsonl", tmp_path / "sheets"
     formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], path)
     said = cli.refused("humans", "sheets", path, "--out", out)

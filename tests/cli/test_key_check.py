@@ -1,4 +1,4 @@
-"""Keys that people check: from `audit --check` to the errata that correct the data."""
+"""People check keys: from `audit --check` to the errata that correct the data."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ WRONG = range(0, 120, 10)
 
 @pytest.fixture
 def quiz(tmp_path: Path) -> list[str]:
-    """Write 120 questions and three models' answers, who know the keys; return the options."""
+    """Write 120 questions, and answers of three models that know the keys; return the arguments."""
     rows, told = ["id,question,A,B,C,D,E,F,answer"], ["id,one,two,three"]
     for at in range(120):
         key = "ABCDEF"[(at + (at in WRONG)) % 6]
@@ -33,9 +33,9 @@ def quiz(tmp_path: Path) -> list[str]:
 
 
 def _fill_in(folder: Path, out: Path, judges: str = "xyz") -> dict[str, Any]:
-    """Let judges who know the answers fill in the form; return the private file.
+    """Fill in the form as judges who know the answers; return the private file.
 
-    The last of them finds everything ambiguous.
+    The last judge marks everything as ambiguous.
     """
     check = json.loads((folder / "private/check.json").read_text())
     number = {item["asked"]: int(item["id"][1:]) for item in check["items"]}
@@ -54,8 +54,10 @@ def _fill_in(folder: Path, out: Path, judges: str = "xyz") -> dict[str, Any]:
     return dict(check)
 
 
-def test_a_repair_gets_checked_items_back(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
-    """A corrected suspect returns corrected and a cleared one unchanged; others are set aside."""
+def test_repair_keeps_suspects_that_people_checked(
+    quiz: list[str], tmp_path: Path, cli: Cli
+) -> None:
+    """A corrected suspect has its new key, a confirmed one its old key; others are set aside."""
     errata, folder = tmp_path / "errata.csv", tmp_path / "fixed"
     errata.write_text("id,old,new,evidence\nk0,B,A,three judges\nk10,F,F,three judges\n")
     asked = ["audit", *quiz, "--repair", folder, "--set-aside", "20", "--errata", errata]
@@ -70,10 +72,9 @@ def test_a_repair_gets_checked_items_back(quiz: list[str], tmp_path: Path, cli: 
     assert "errata.csv:2: the key of 'k0' is 'v0' in the data" in cli.refused(*asked)
 
 
-def test_answers_from_tables_and_from_enter_count_alike(
+def test_forms_and_entered_responses_give_equal_keys(
     quiz: list[str], tmp_path: Path, cli: Cli
 ) -> None:
-    """Forms, and the responses that `humans enter` makes of them, give the same keys."""
     folder, filled = tmp_path / "check", tmp_path / "filled"
     cli("audit", *quiz, "--check", "20", "--check-to", folder)
     _fill_in(folder, filled)
@@ -84,8 +85,9 @@ def test_answers_from_tables_and_from_enter_count_alike(
     assert "judged 'k" in cli.refused("humans", "keys", folder, filled, responses)
 
 
-def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
-    """No file outside private has an id of the data or a key, and the same call is resumed."""
+def test_public_files_of_a_check_have_no_ids_and_no_keys(
+    quiz: list[str], tmp_path: Path, cli: Cli
+) -> None:
     folder = tmp_path / "check"
     asked = ["audit", *quiz, "--check", "40", "--check-to", folder]
     told = cli.aside(*asked)
@@ -104,10 +106,7 @@ def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: C
     assert (folder / "private/check.json").read_bytes() != files[folder / "private/check.json"]
 
 
-def test_a_check_that_can_not_be_made_or_read_is_refused(
-    quiz: list[str], tmp_path: Path, cli: Cli
-) -> None:
-    """Too few checks, two data sets and a folder without a check."""
+def test_invalid_checks_are_refused(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
     assert "x>=10" in cli.refused("audit", *quiz, "--check", "9")
     assert "--check draws from one data set" in cli.refused(
         "audit", quiz[0], *quiz, "--check", "20"
@@ -116,13 +115,13 @@ def test_a_check_that_can_not_be_made_or_read_is_refused(
     assert "check.json" in cli.refused("humans", "keys", tmp_path, quiz[0])
 
 
-def test_a_site_gets_the_drawn_items(
+def test_drawn_items_are_sent_to_a_site(
     prepared_site: Path,  # noqa: F811
     quiz: list[str],
     tmp_path: Path,
     cli: Cli,
 ) -> None:
-    """Its judges' votes count by the site's ids; items with six options are for forms only."""
+    """Votes of its judges refer to the site's ids. Items with six options are only for forms."""
     four = tmp_path / "four.csv"
     rows = [row.split(",") for row in Path(quiz[0]).read_text().splitlines()]
     kept = [row[:6] + row[8:] for row in rows if row[8] in "answer ABCD"]

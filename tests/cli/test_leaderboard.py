@@ -27,16 +27,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_five_accuracies_and_their_area(cli: Cli) -> None:
-    """Each column has its accuracy; the area lies between the least and the greatest."""
+def test_five_accuracies_and_their_area_are_reported(cli: Cli) -> None:
     found = cli.told("leaderboard submission.lst --labels labels.lst")
     right = {name: column["right"] for name, column in found["columns"].items()}
     assert right == {"xs": 20, "s": 26, "m": 30, "l": 32, "xl": 36}
     assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
 
 
-def test_an_area_of_one_is_not_certain(cli: Cli) -> None:
-    """All right in 40 problems is an area of 1, or of some points less."""
+def test_area_of_one_has_an_interval(cli: Cli) -> None:
     lines = [",".join([str((p.answer or 0) + 1)] * 5) for p in DATA]
     Path("right.lst").write_text("\n".join(lines) + "\n")
     found = cli.told("leaderboard right.lst --labels labels.lst")
@@ -44,8 +42,7 @@ def test_an_area_of_one_is_not_certain(cli: Cli) -> None:
     assert 0.85 < found["auc_interval"][0] < 0.97
 
 
-def test_the_problems_give_answers_and_twins(cli: Cli) -> None:
-    """With --data the same accuracies have intervals that know of twins."""
+def test_intervals_with_data_keep_twins_together(cli: Cli) -> None:
     found = cli.told("leaderboard submission.lst --data dev.jsonl")
     assert found["columns"]["xl"]["right"] == 36
     assert found["columns"]["xl"]["clusters"] == 20
@@ -54,8 +51,7 @@ def test_the_problems_give_answers_and_twins(cli: Cli) -> None:
     )
 
 
-def test_the_page_draws_the_five(cli: Cli) -> None:
-    """The HTML report has the area and the drawing."""
+def test_page_shows_the_area(cli: Cli) -> None:
     arguments = ["submission.lst", "--labels", "labels.lst", "--out", "board.html"]
     shown = cli("leaderboard", *arguments)
     assert "area under the curve" in Path("board.html").read_text("utf-8")
@@ -70,15 +66,13 @@ def test_the_page_draws_the_five(cli: Cli) -> None:
         ("1,2,1,2,1", "submission.lst: there are 41 lines of predictions for 40 answers"),
     ],
 )
-def test_wrong_lines_are_named(line: str, told: str, cli: Cli) -> None:
-    """A line with other labels, or one line too many, ends with code 2 and its place."""
+def test_invalid_lines_are_refused_by_line(line: str, told: str, cli: Cli) -> None:
     with Path("submission.lst").open("a") as file:
         file.write(line + "\n")
     assert told in cli.refused("leaderboard submission.lst --labels labels.lst")
 
 
-def test_answers_are_needed(cli: Cli) -> None:
-    """Without labels or data, and with data whose answers are withheld, it says what to give."""
+def test_missing_answers_are_reported_with_advice(cli: Cli) -> None:
     assert "give --labels LABELS.lst or --data DATA" in cli.refused("leaderboard submission.lst")
     formats.write(DATA.blind(), "test.jsonl")
     assert "the answers of 40 problems are withheld" in cli.refused(

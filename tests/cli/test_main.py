@@ -1,4 +1,4 @@
-"""The command `winosmith`: help, exit codes, and what goes to which stream."""
+"""The command `winosmith`: help, exit codes and streams."""
 
 import importlib
 import re
@@ -18,8 +18,8 @@ from winosmith.errors import DataError, Interrupted
 COMMANDS = [name for lines in SECTIONS.values() for name in lines]
 
 
-def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
-    """Return the exit code of a command that ends with an error."""
+def _run_and_raise(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> int:
+    """Return the exit code of a command that raises an error."""
 
     @click.command()
     def command() -> None:
@@ -30,8 +30,7 @@ def _outcome(monkeypatch: pytest.MonkeyPatch, error: BaseException | None) -> in
     return main(["anything"])
 
 
-def test_help_tells_what_commands_are_for(cli: Cli) -> None:
-    """`winosmith --help` has the commands in four parts, and their lines begin in one column."""
+def test_help_lists_the_commands_in_four_sections(cli: Cli) -> None:
     _, shown = cli("--help").split("--help  ")
     parts = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
     assert parts == ["Build a benchmark", "Measure models", "People", "Publish"]
@@ -40,20 +39,17 @@ def test_help_tells_what_commands_are_for(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_a_help_with_an_example(name: str, cli: Cli) -> None:
-    """`winosmith COMMAND --help` says what it does and shows a line that can be typed."""
+def test_help_of_each_command_has_an_example(name: str, cli: Cli) -> None:
     shown = cli(name, "--help")
     assert shown.startswith(f"Usage: winosmith {name} ")
     assert f"winosmith {name}" in shown.split("Usage:")[1].split("\n", 1)[1]
 
 
-def test_the_version_is_that_of_the_package(cli: Cli) -> None:
-    """`winosmith --version` prints the version of the package."""
+def test_version_is_that_of_the_package(cli: Cli) -> None:
     assert __version__ in cli("--version")
 
 
-def test_a_command_that_is_none_is_bad_input(cli: Cli) -> None:
-    """An unknown command ends with code 2, and is told on the error stream."""
+def test_unknown_command_is_refused(cli: Cli) -> None:
     assert "there is no command 'fly'" in cli.refused("fly")
 
 
@@ -69,8 +65,7 @@ def test_a_command_that_is_none_is_bad_input(cli: Cli) -> None:
         (["data", "lst"], "list"),
     ],
 )
-def test_a_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest: str) -> None:
-    """An unknown command, of a group of commands too, names the one that is spelt most like it."""
+def test_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest: str) -> None:
     assert re.search(rf"did you mean .*\b{nearest}\b.*\?", cli.refused(*words))
 
 
@@ -87,35 +82,33 @@ def test_a_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], neares
         (KeyboardInterrupt(), 130, "Stopped."),
     ],
 )
-def test_how_a_command_ends_is_the_exit_code(
+def test_exit_code_and_message_depend_on_the_error(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: BaseException | None,
     code: int,
     told: str,
 ) -> None:
-    """Bad input ends with code 2, Ctrl-C with 130, and both are told on the error stream."""
-    assert _outcome(monkeypatch, error) == code
+    assert _run_and_raise(monkeypatch, error) == code
     output = capsys.readouterr()
     assert told in output.err
     assert output.out == ""
 
 
-def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that is not bad input is raised as it is, for the traceback."""
+def test_unexpected_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its traceback is needed to find the bug."""
     with pytest.raises(ZeroDivisionError):
-        _outcome(monkeypatch, ZeroDivisionError())
+        _run_and_raise(monkeypatch, ZeroDivisionError())
 
 
-def test_python_m_winosmith_is_the_command() -> None:
-    """`python -m winosmith` runs the command line and passes its exit code on."""
+def test_python_m_winosmith_passes_the_exit_code_on() -> None:
     done = subprocess.run([sys.executable, "-m", "winosmith", "fly"], capture_output=True)
     assert done.returncode == 2
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in LOCATIONS])
-def test_each_command_is_one_module(name: str) -> None:
-    """`winosmith X` is `command` in `winosmith/cli/X.py`; three stand with another."""
+def test_each_command_is_in_its_module(name: str) -> None:
+    """Other commands share the module of one of these."""
     module = importlib.import_module(f"winosmith.cli.{name}")
     assert isinstance(module.command, click.Command)
     assert Path(str(module.__file__)).name == f"{name}.py"

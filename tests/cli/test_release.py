@@ -43,8 +43,7 @@ def _folder(place: Path, version: str = "1.0.0") -> Path:
     return found[0]
 
 
-def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
-    """`release --disjoint twin` splits a file and says where it is; `verify` finds it sound."""
+def test_file_is_split_released_and_verified(place: Path, cli: Cli) -> None:
     told = cli(*_release(place, "--disjoint", "twin"))
     folder = _folder(place)
     assert told.startswith("120 problems: train 9")
@@ -62,8 +61,7 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     assert "An identical release already existed." in again
 
 
-def test_the_next_version_is_told_from_the_last(place: Path, cli: Cli) -> None:
-    """`--previous` and `--version` make a changelog; `--json` counts what changed."""
+def test_changes_since_the_previous_release_are_counted(place: Path, cli: Cli) -> None:
     cli(*_release(place))
     first = _folder(place)
     formats.write(practice.generate_corpus(60, seed=6).dataset.problems[4:], place / "twins.jsonl")
@@ -77,8 +75,7 @@ def test_the_next_version_is_told_from_the_last(place: Path, cli: Cli) -> None:
     assert "1.0.0 is the version of the previous release" in refused
 
 
-def test_what_is_missing_is_told(place: Path, cli: Cli) -> None:
-    """Without --about, or with a release.toml that does not fit, the command says what to do."""
+def test_missing_or_unsuitable_release_toml_is_refused(place: Path, cli: Cli) -> None:
     assert "--template prints a release.toml" in cli.refused("release", place / "twins.jsonl")
     (place / "release.toml").write_text(ABOUT.replace('"practice"', '"else"'), "utf-8")
     refused = cli.refused(*_release(place))

@@ -1,4 +1,4 @@
-"""`winosmith round`, as its users meet it."""
+"""`winosmith round`, on the command line."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ solver = "random"
 
 @pytest.fixture
 def pool(tmp_path, monkeypatch):
-    """Write 60 made twins and a recipe into the current folder."""
+    """Write 60 generated twins and a recipe into the current folder."""
     monkeypatch.chdir(tmp_path)
     formats.write(make_twins(60).problems, "twins.jsonl")
     (tmp_path / "round.toml").write_text(RECIPE, "utf-8")
@@ -37,13 +37,13 @@ def pool(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a finished round that nobody writes to."""
+    """Return a folder for the finished round; only `first` writes to it."""
     return tmp_path_factory.mktemp("whole")
 
 
 @pytest.fixture
 def first(pool, whole, cli):
-    """Put the finished round of the recipe into the folder 1; return what it printed."""
+    """Put the finished round of the recipe into the folder 1; return its output."""
     if (whole / "1").exists():
         shutil.copytree(whole / "1", "1")
     else:
@@ -52,8 +52,7 @@ def first(pool, whole, cli):
     return (whole / "printed").read_text("utf-8")
 
 
-def test_a_round_tells_what_changed_and_where_the_report_is(pool, first, cli):
-    """The figures stand beside those of the last round, and the roots are counted."""
+def test_round_prints_its_results_and_the_path_of_the_report(pool, first, cli):
     assert "chance: accuracy on this round's dev and test" in first
     assert "3 roots for the next round" in first
     assert "The linear model is trained and tested on halves" in first
@@ -62,13 +61,11 @@ def test_a_round_tells_what_changed_and_where_the_report_is(pool, first, cli):
     assert "This round and the previous one" in cli("round round.toml --out 2 --last 1")
 
 
-def test_json_is_the_record_of_the_round(pool, first, cli):
-    """What is printed is what round.json holds."""
+def test_json_output_equals_round_json(pool, first, cli):
     assert cli.told("round round.toml --out 1") == json.loads((pool / "1/round.json").read_text())
 
 
-def test_a_rebuild_says_that_the_bytes_are_the_same_or_which_differ(pool, first, cli):
-    """A file that was changed behind the round's back is named."""
+def test_rebuild_reports_files_that_differ_from_the_stored_ones(pool, first, cli):
     assert "every file is identical to the one in 1" in cli.aside(
         "round round.toml --out 2 --stored 1"
     )
@@ -81,15 +78,13 @@ def test_a_rebuild_says_that_the_bytes_are_the_same_or_which_differ(pool, first,
     assert "1 files differ from 1: roots.jsonl" in told
 
 
-def test_a_round_of_which_more_roots_are_asked_than_are_fit_says_so(pool, cli):
-    """The number that was asked for is told beside the one that was drawn; nothing is measured."""
+def test_round_reports_that_fewer_roots_than_requested_fit(pool, cli):
     asked = RECIPE.replace("roots = 3", "roots = 999").replace("splits = 1", "splits = 0")
     (pool / "round.toml").write_text(asked, "utf-8")
     assert "(999 were requested)" in cli("round round.toml --out 1")
 
 
-def test_a_database_without_a_site_is_refused(pool, cli):
-    """--database is of a site, so it does not go with a recipe and a folder; nothing is written."""
+def test_database_without_a_site_is_refused(pool, cli):
     arguments = ["round", "round.toml", "--out", "1", "--database", "postgresql://nowhere/none"]
     assert "--database needs --site" in cli.refused(*arguments)
     assert not (pool / "1").exists()

@@ -1,4 +1,4 @@
-"""`winosmith score` says what predictions are worth, and refuses what does not fit."""
+"""`winosmith score` measures predictions, and refuses those that don't fit the data."""
 
 import csv
 import json
@@ -43,8 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> None:
-    """Ties stand beside their accuracy; choices that are not the best score are counted."""
+def test_ties_and_choices_against_scores_are_reported(command: str, cli: Cli) -> None:
     ties = [Prediction(p.id, 0, (-7.5, -7.5), (0, 1)) for p in DATA]
     answers.write_predictions(ties, "ties.jsonl", DATA, solver="even")
     odd = [replace(said, scores=said.scores[::-1]) for said in SCORED[:3]] + SCORED[3:]
@@ -56,8 +55,8 @@ def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> Non
     assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
 
 
-def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
-    """Each is scored, one file is enough to compare them, and an empty cell is no prediction."""
+def test_table_with_a_column_per_model_has_several_solvers(cli: Cli) -> None:
+    """`compare` needs only this file. Equal names get the name of their file."""
     found = cli.told("score dev.jsonl models.csv answers.csv")["solvers"]
     right = [sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True)),
              sum(p.answer == 0 for p in DATA)]  # fmt: skip
@@ -90,8 +89,8 @@ def test_a_table_with_a_column_a_model_is_several_solvers(cli: Cli) -> None:
 @pytest.mark.parametrize("data", ["utf-8", "cp1252"])
 @pytest.mark.parametrize("command", ["score {} a.csv", "compare {} a.csv b.csv",
                                      "audit {} --no-probes --answers a.csv"])  # fmt: skip
-def test_the_named_encoding_is_that_of_answers_too(command: str, data: str, cli: Cli) -> None:
-    """The error's advice reads answers of Windows, next to data of either encoding."""
+def test_encoding_option_also_applies_to_answers(command: str, data: str, cli: Cli) -> None:
+    """The answers are in cp1252; the data are in either encoding."""
     items = "".join(f"q{n},“{n}” is?,café,thé,{'AB'[n % 2]}\n" for n in range(20))
     Path("quiz.csv").write_bytes(f"id,question,A,B,answer\n{items}".encode(data))
     said = "".join(f"q{n},{('café', 'thé')[n % 2]}\n" for n in range(20))
@@ -102,8 +101,7 @@ def test_the_named_encoding_is_that_of_answers_too(command: str, data: str, cli:
     assert "100.0 %" in cli(f"{command} --encoding cp1252").replace("\xa0", " ")
 
 
-def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) -> None:
-    """A choice may have two digits, and scores go by the number in their column's name."""
+def test_tables_number_options_from_1_beyond_9(tmp_path: Path, cli: Cli) -> None:
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
     formats.write([Problem("q", "Which of them is it?", options, 11, blank=None)], "q.jsonl")
     names = [f"score_{number}" for number in range(12, 0, -1)]
@@ -114,8 +112,8 @@ def test_a_table_of_questions_names_options_by_number(tmp_path: Path, cli: Cli) 
     assert "is not the option with its best score" not in shown
 
 
-def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
-    """A choice that no option has is told without a way that would not help."""
+def test_partial_is_only_advised_if_it_helps(cli: Cli) -> None:
+    """An invalid choice remains invalid with it."""
     head, first, *rest = Path("ours.jsonl").read_text().splitlines()
     third = {"id": json.loads(first)["id"], "choice": 2}
     Path("third.jsonl").write_text("\n".join([head, json.dumps(third), *rest]) + "\n")
@@ -124,8 +122,7 @@ def test_partial_is_named_where_it_helps_alone(cli: Cli) -> None:
     assert "--partial" not in told
 
 
-def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
-    """A bad record is reported with the option that omits it, and then what is left to do."""
+def test_skip_bad_is_advised_for_invalid_records(cli: Cli) -> None:
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()
     broken = json.dumps({**json.loads(lines[0]), "options": ["x", "x"]})
     Path("my data").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
@@ -144,8 +141,7 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
     assert "; add --partial to score only " in told
 
 
-def test_labels_answer_a_test_set(cli: Cli) -> None:
-    """A data set without answers is refused, and scored with a labels file of its length."""
+def test_labels_score_data_without_answers(cli: Cli) -> None:
     formats.write(DATA.blind(), "test.jsonl")
     assert "the answers of 64 of 64 problems are withheld" in cli.refused(
         "score test.jsonl list.lst"
@@ -177,16 +173,14 @@ def test_labels_answer_a_test_set(cli: Cli) -> None:
         assert why in cli.refused("score many.jsonl m.lst --labels labels.lst")
 
 
-def test_the_page_has_the_figures_and_a_diagram(cli: Cli) -> None:
-    """The HTML report has the accuracy, a reliability diagram and the signature."""
+def test_page_has_a_calibration_diagram_and_the_signature(cli: Cli) -> None:
     shown = cli("score dev.jsonl ours.jsonl --out scores.html")
     page = Path("scores.html").read_text("utf-8")
     assert "ours: calibration" in page
     assert shown.split("Signature of ours: ")[1].split("\n")[0] in page
 
 
-def test_people_stand_beside(cli: Cli) -> None:
-    """The majority of three fresh people and a single person are scored on the same problems."""
+def test_people_are_scored_on_the_same_problems(cli: Cli) -> None:
     said = [
         Response(p.id, f"{who}{row % 2}", "test", (p.answer or 0) ^ (row % 3 == who))
         for row, p in enumerate(DATA)
@@ -208,8 +202,8 @@ def test_people_stand_beside(cli: Cli) -> None:
     assert only in " ".join(cli("score", "dev.jsonl", "list.lst", "--people", "one.csv").split())
 
 
-def test_consistency_under_the_switch(cli: Cli) -> None:
-    """Predictions for the switched problems tell how often the choice follows the sentence."""
+def test_consistency_is_measured_on_switched_problems(cli: Cli) -> None:
+    """A solver that ignores the sentence has consistency 0."""
     other = switch_options(DATA).kept
     formats.write(other, "switched.jsonl")
     Path("switched.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
@@ -222,8 +216,8 @@ def test_consistency_under_the_switch(cli: Cli) -> None:
 
 
 @pytest.mark.data
-def test_wsc_with_its_marks(data_dir: Path, cli: Cli) -> None:
-    """The associative and switchable subsets of the Winograd Schema Challenge are scored apart."""
+def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir: Path, cli: Cli) -> None:
+    """Trichelair et al. marked 37 associative and 131 switchable problems."""
     data = formats.read(data_dir / "wsc/WSCollection.xml")
     Path("first.lst").write_text("1\n" * len(data))
     marks = [str(data_dir / f"trichelair/WSC_{n}_label.json") for n in ("associative", "switched")]
@@ -235,8 +229,8 @@ def test_wsc_with_its_marks(data_dir: Path, cli: Cli) -> None:
 
 
 @pytest.mark.data
-def test_winogenders_gender_gap_in_both_readings(data_dir: Path, cli: Cli) -> None:
-    """By the answer each cell has 120 sentences; the layout is table 7's."""
+def test_gender_gap_has_120_sentences_per_cell_by_answer(data_dir: Path, cli: Cli) -> None:
+    """The layout is that of WinoGrande's table 7."""
     sentences = str(data_dir / "winogender/all_sentences.tsv")
     with Path(sentences).open() as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
@@ -263,15 +257,14 @@ class _ByPronoun:
     parameters: ClassVar = {"solver": "by-pronoun", "sees": "pronoun"}
 
     def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
-        """Return a score for each option."""
         return [(float(len(p.sentence) % 3), float(p.pronoun in ("she", "her"))) for p in problems]
 
 
 @pytest.mark.data
-def test_the_first_gender_gap_is_the_one_that_transfer_prints(
+def test_score_and_transfer_have_equal_gender_gaps(
     data_dir: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    """`score` and `transfer` have one definition of the gotcha, and print its table first."""
+    """Of several definitions of "gotcha", `score` prints the one of `transfer` first."""
     target = study.read_target(data_dir / "winogender/all_sentences.tsv")
     transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_read_women(target)).gap
     assert transferred is not None
@@ -288,8 +281,8 @@ def test_the_first_gender_gap_is_the_one_that_transfer_prints(
 
 
 @pytest.mark.data
-def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, cli: Cli) -> None:
-    """Of a solver that saw the blank there is no gap, alone or beside one that saw the pronoun."""
+def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir: Path, cli: Cli) -> None:
+    """Its inputs are equal for both genders. Solvers that saw the pronoun are still measured."""
     sentences = str(data_dir / "winogender/all_sentences.tsv")
     occupations = str(data_dir / "winogender/occupations-stats.tsv")
     data = formats.read(sentences)
@@ -312,8 +305,8 @@ def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, cli: Cli) 
 
 
 @pytest.mark.data
-def test_a_published_table_of_predictions(data_dir: Path, cli: Cli) -> None:
-    """A public repository's CSV, summary row and all, is scored as it is: 966 of 1,267."""
+def test_published_predictions_score_966_of_1267(data_dir: Path, cli: Cli) -> None:
+    """The CSV of a public repository has a summary row."""
     path = str(data_dir / "winogrande_predictions/cuichenx_dev_preds.csv")
     found = cli.told("score", str(data_dir / "winogrande/dev.jsonl"), path)["solvers"]
     accuracy = found["cuichenx_dev_preds"]["accuracy"]

@@ -1,4 +1,4 @@
-"""`winosmith score --by lineage` says how stable solvers are under perturbation."""
+"""`winosmith score --by lineage` shows how stable solvers are under perturbation."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ from winosmith.testing import make_twins
 
 
 def evolved(families: int = 8, versions: int = 12) -> Dataset:
-    """Return families in which each version adds a word to one that came before."""
+    """Return families in which each version adds a word to an earlier one."""
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
     for root in make_twins(0, singles=families):
@@ -57,8 +57,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_depth_can_be_chosen(cli: Cli) -> None:
-    """--depth edit says so everywhere; a depth that nobody declared is refused."""
+def test_depth_option_is_shown_and_signed(cli: Cli) -> None:
     found = cli.told("score", *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
     assert found["depth"] == "edit"
     assert "|depth:edit|" in found["signature"]
@@ -68,8 +67,7 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
     assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
 
 
-def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
-    """Of the solver that was trained on a root no accuracy is told, and why; of the other it is."""
+def test_accuracy_is_withheld_if_training_included_a_root(cli: Cli) -> None:
     formats.write(Dataset(DATA[:1]), "train.jsonl")
     arguments = [*BOTH, "--trained-on", "near=train.jsonl", "--out", "report.html"]
     found = cli.told("score", *arguments)
@@ -88,8 +86,8 @@ def test_accuracies_are_withheld_where_training_saw_the_test(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 
-def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
-    """A public set is compared by what it holds: of these made problems it holds none."""
+def test_training_data_are_compared_by_content(cli: Cli) -> None:
+    """WinoGrande contains none of these problems."""
     found = cli.told("score", *BOTH, "--trained-on", "winogrande")["solvers"]
     assert all("withheld" not in one for one in found.values())
 
@@ -107,13 +105,11 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
         ("third=evolved.jsonl", r"'third' is not one of the solvers near, far"),
     ],
 )
-def test_what_can_be_compared_with_nothing_is_refused(cli: Cli, given: str, reason: str) -> None:
-    """A name of no known set, a file that is not there and a solver that is none end it."""
+def test_unknown_training_data_and_solvers_are_refused(cli: Cli, given: str, reason: str) -> None:
     assert re.search(reason, cli.refused("score", *BOTH, "--trained-on", given))
 
 
-def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(cli: Cli) -> None:
-    """With other:NAME the accuracy is told, and beside it that nobody knows what was seen."""
+def test_unavailable_corpus_leaves_the_overlap_unknown(cli: Cli) -> None:
     found = cli.told("score", *BOTH, "--trained-on", "near=other:private-crawl")["solvers"]
     assert found["near"]["overlap_unknown"] == ["private-crawl"]
     assert found["near"]["accuracy"]["n"] == len(DATA)
@@ -122,8 +118,7 @@ def test_a_corpus_that_is_not_here_leaves_the_overlap_unknown(cli: Cli) -> None:
     assert "near was also trained on private-crawl, which is not available: it is unknown" in shown
 
 
-def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
-    """--by origin.source beside --by lineage pairs every version with its root."""
+def test_by_another_field_compares_versions_with_their_roots(cli: Cli) -> None:
     found = cli.told("score", *BOTH, "--by", "origin.source")["stability"]["root_comparisons"]
     (made,) = found["origin.source"]["near"]
     errors = sum(WRONG["near"])
@@ -133,8 +128,7 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     assert "The solver is correct on every root: if roots were chosen for that" in told
 
 
-def test_six_solvers_take_two_figures(cli: Cli) -> None:
-    """More solvers than one drawing can tell apart go into a second one."""
+def test_curves_of_six_solvers_need_two_figures(cli: Cli) -> None:
     for number in range(4):
         answers.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
     more = [f"n{number}.jsonl" for number in range(4)]
@@ -144,8 +138,7 @@ def test_six_solvers_take_two_figures(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
-def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
-    """Without the extra `language` the kinds of edits are not counted, and what helps is said."""
+def test_missing_tagger_only_omits_the_kinds_of_edits(folder: Path) -> None:
     script = (
         "import sys; sys.modules['HanTa'] = None\n"
         "from winosmith.cli import main\n"
@@ -160,8 +153,7 @@ def test_without_a_tagger_the_rest_is_measured(folder: Path) -> None:
     assert "Most frequent kinds of edits" not in done.stdout
 
 
-def test_partial_predictions_are_measured_on_their_own_problems(cli: Cli) -> None:
-    """With --partial each solver is measured on the problems that it answered."""
+def test_partial_predictions_are_measured_on_answered_problems(cli: Cli) -> None:
     lines = ["id,choice", *(f"{p.problem_id},{p.choice + 1}" for p in SAID["near"][:26])]
     Path("some.csv").write_text("\n".join(lines) + "\n")
     arguments = ["evolved.jsonl", "far.jsonl", "some.csv", *BOTH[3:], "--partial"]
@@ -173,8 +165,11 @@ def test_partial_predictions_are_measured_on_their_own_problems(cli: Cli) -> Non
 
 @pytest.mark.long
 @pytest.mark.data
-def test_the_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, cli: Cli) -> None:
-    """All ten kinds of the published table stand beside the 285 originals, for two real solvers."""
+def test_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, cli: Cli) -> None:
+    """All ten kinds of the published table are compared with the 285 originals.
+
+    The solvers are real.
+    """
     table = str(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
     solve = ["solve", table, "--solver", "association", "--train"]
     solve.append(str(data_dir / "winogrande/train_xs.jsonl"))

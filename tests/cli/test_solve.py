@@ -1,4 +1,4 @@
-"""`winosmith solve` writes predictions, tells the accuracy, and goes on where it was stopped."""
+"""`winosmith solve` writes predictions, reports the accuracy, and resumes after an interrupt."""
 
 import json
 import os
@@ -25,7 +25,7 @@ PROBLEMS = make_twins(12)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with problems, problems to learn from, and a text collection."""
+    """Work in a folder with problems, training problems and a text collection."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
@@ -40,8 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
-    """The file holds the solver's predictions; the screen tells accuracy, n and what is next."""
+def test_predictions_are_written_and_accuracy_is_printed(cli: Cli) -> None:
     shown = cli("solve dev.jsonl --solver association --train train.jsonl --out p.jsonl")
     found = answers.read_predictions("p.jsonl", PROBLEMS)
     train = formats.read("train.jsonl")
@@ -55,7 +54,7 @@ def test_predictions_and_accuracy_come_out(cli: Cli) -> None:
 
 
 def test_training_on_the_measured_problems_is_reported(cli: Cli) -> None:
-    """Solving and scoring warn about problems that are also in the training data."""
+    """Both `solve` and `score` warn. Copies are found despite other ids."""
     copies = [replace(problem, id=f"x{problem.id}", twin_id=None) for problem in PROBLEMS[:5]]
     formats.write(Dataset([*copies, *formats.read("train.jsonl")]), "part.jsonl")
     said = {
@@ -71,7 +70,7 @@ def test_training_on_the_measured_problems_is_reported(cli: Cli) -> None:
     assert said_by_score.count("the solver was trained on these problems") == 1
 
 
-def test_positions_that_the_majority_never_chooses_are_reported(cli: Cli) -> None:
+def test_options_that_the_majority_never_chooses_are_reported(cli: Cli) -> None:
     """Training data with two options can't show how often the third is correct."""
     formats.write(Dataset([Problem("a", "Which?", ("x", "y", "z"), 2, blank=None)]), "three.jsonl")
     said = cli.aside("solve three.jsonl --solver majority --train train.jsonl --out p.jsonl")
@@ -80,7 +79,6 @@ def test_positions_that_the_majority_never_chooses_are_reported(cli: Cli) -> Non
 
 
 def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
-    """Problems without answers are solved alike, and no accuracy is made up for them."""
     assert "the answers are withheld" in cli("solve test.jsonl --solver random --out p.jsonl")
     cli("solve dev.jsonl --solver random --out q.jsonl")
     assert Path("p.jsonl").read_bytes() == Path("q.jsonl").read_bytes()
@@ -107,15 +105,17 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
         ("hunting", lambda _: solve.KnowledgeHunting(solve.FullTextIndex.open(None, "index"))),
     ],
 )
-def test_each_name_is_its_solver(options: str, made: Callable[[Dataset], solve.Solver]) -> None:
-    """What the command writes is what the solver of that name says in Python."""
+def test_each_solver_name_gives_the_predictions_of_its_class(
+    options: str, made: Callable[[Dataset], solve.Solver]
+) -> None:
     assert main(f"solve dev.jsonl --out p.jsonl --solver {options}".split()) == 0
     expected = solve.predict(made(formats.read("train.jsonl")), PROBLEMS)
     assert answers.read_predictions("p.jsonl", PROBLEMS).predictions == expected
 
 
-def test_language_models_have_names_too(make_language_model: Callable[..., Path]) -> None:
-    """Causal and masked models, an ensemble of two, and shots in the prompt."""
+def test_language_model_options_give_predictions_of_their_class(
+    make_language_model: Callable[..., Path],
+) -> None:
     gpt, bert = make_language_model("gpt2"), make_language_model("bert")
     train = formats.read("train.jsonl")
     for options, solver in (
@@ -138,8 +138,7 @@ def test_language_models_have_names_too(make_language_model: Callable[..., Path]
             assert one.scores == pytest.approx(other.scores, abs=1e-4)
 
 
-def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
-    """A folder that training wrote is solved with as `encoder`."""
+def test_trained_encoder_is_solver_encoder(tiny_encoder: Path) -> None:
     settings = models.TrainingSettings(epochs=1)
     train = make_twins(16, seed=11)
     models.train_multiple_choice(
@@ -154,7 +153,7 @@ def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
 
 
 class Endpoint(NamedTuple):
-    """Where a chat model is that always means the second option, and what it was asked."""
+    """The address of a chat model that always chooses the second option, and its requests."""
 
     url: str
     asked: list[list[Message]]
@@ -162,7 +161,6 @@ class Endpoint(NamedTuple):
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    """Return a chat server on this machine."""
     installed("openai", "tenacity")
     asked: list[list[Message]] = []
 
@@ -174,8 +172,9 @@ def endpoint() -> Iterator[Endpoint]:
         yield Endpoint(url, asked)
 
 
-def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
-    """Each problem is asked with 30 shots; replies, tokens and a liking for a place are told."""
+def test_chat_model_gets_30_shots_and_position_bias_is_reported(
+    endpoint: Endpoint, cli: Cli
+) -> None:
     command = (
         f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --train train.jsonl "
         "--swap --out p.jsonl"
@@ -191,11 +190,11 @@ def test_a_chat_model_is_asked(endpoint: Endpoint, cli: Cli) -> None:
     assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)
     assert {p.scores for p in found.predictions} == {(0.5, 0.5)}
     cli(f"{command} --force")
-    assert len(endpoint.asked) == 48  # what was said is kept
+    assert len(endpoint.asked) == 48  # replies are cached
 
 
-def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
-    """Zero-shot and without a cache, and stopped by a budget before more is spent."""
+def test_chat_budget_stops_before_it_is_exceeded(endpoint: Endpoint, cli: Cli) -> None:
+    """Without --train, the prompt has no examples."""
     command = (
         f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --out p.jsonl".split()
     )
@@ -210,8 +209,8 @@ def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
     assert len(endpoint.asked) == 24
 
 
-def test_thirds_add_up_to_a_count(cli: Cli) -> None:
-    """Six ties of three options, of which nothing was learnt, are 2 right and not 1.99…98."""
+def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
+    """Six ties are 2 correct answers, not 1.99…98."""
     three = [
         Problem(f"{word}-{n}", f"{word}{n} {word} _", tuple(f"{word}{n}{at}" for at in "abc"), n)
         for n in range(3) for word in ("zaw", "zub")
@@ -249,7 +248,7 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
     ],
 )
 def test_bad_input_is_told(arguments: str, message: str, cli: Cli) -> None:
-    """What can't be done is refused with code 2 and what to do, and nothing is written."""
+    """What can't be solved is refused with advice, and nothing is written."""
     out = [] if "--out" in arguments else ["--out", "p.jsonl"]
     before = Path("dev.jsonl").read_bytes()
     assert message in cli.refused("solve", "dev.jsonl", *arguments.split(), *out)
@@ -274,7 +273,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is a signal on POSIX")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
+def test_interrupted_command_resumes(stop: signal.Signals) -> None:
     """After Ctrl-C (code 130) or a kill, the same command solves only the rest."""
     many = make_twins(400)
     formats.write(many, "many.jsonl")
@@ -302,7 +301,7 @@ def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
 
 
 def told(pronoun: str, count: int = 6) -> list[Problem]:
-    """Return problems with that pronoun in their blanks' place."""
+    """Return problems with the given pronoun in the place of their blanks."""
     return [
         replace(problem, id=f"{problem.id}-{pronoun}", twin_id=None, pronoun=pronoun)
         for problem in make_twins(count)
@@ -310,14 +309,13 @@ def told(pronoun: str, count: int = 6) -> list[Problem]:
 
 
 def sees(path: str = "p.jsonl") -> object:
-    """Return what a file of predictions says that its solver saw."""
+    """Return what the solver saw, as stated in a file of predictions."""
     return answers.read_predictions(path).parameters["sees"]
 
 
-def test_what_is_about_pronouns_is_solved_with_them(
+def test_language_model_sees_pronouns_if_problems_differ_in_them(
     make_language_model: Callable[..., Path], cli: Cli
 ) -> None:
-    """Where problems differ in their pronouns a language model sees these, or as it is told."""
     model = str(make_language_model("gpt2"))
     both = Dataset([*told("she"), *told("he")])
     formats.write(both, "both.jsonl")
@@ -334,8 +332,9 @@ def test_what_is_about_pronouns_is_solved_with_them(
     assert sees("q.jsonl") == "blank"
 
 
-def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..., Path]) -> None:
-    """Solved problems whose pronouns are not known can't be shown with them: the blank is seen."""
+def test_shots_with_unknown_pronouns_keep_the_blank(
+    make_language_model: Callable[..., Path],
+) -> None:
     model = str(make_language_model("gpt2"))
     formats.write(Dataset([*told("she"), *told("he")]), "both.jsonl")
     command = f"solve both.jsonl --solver causal --model {model} --shots 2 --out p.jsonl --train "
@@ -358,7 +357,6 @@ def test_shots_without_pronouns_leave_the_blank(make_language_model: Callable[..
         ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is unknown"),
     ],
 )
-def test_a_pronoun_that_can_not_be_seen_is_refused(options: str, message: str, cli: Cli) -> None:
-    """Solvers that can't see pronouns, and problems without them, are refused with the reason."""
+def test_sees_pronoun_is_refused_without_pronouns(options: str, message: str, cli: Cli) -> None:
     assert message in cli.refused(f"solve dev.jsonl {options} --sees pronoun --out p.jsonl")
     assert not Path("p.jsonl").exists()

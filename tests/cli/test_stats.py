@@ -1,4 +1,4 @@
-"""`winosmith stats` says what a file holds, and names its leaks."""
+"""`winosmith stats` describes a file, and reports its leaks."""
 
 import warnings
 from dataclasses import replace
@@ -15,8 +15,7 @@ from winosmith.testing import make_twins
 TEXT = pytest.CaptureFixture[str]
 
 
-def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
-    """The counts stand in a table of at most 80 columns, and are signed."""
+def test_counts_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
     formats.write(make_twins(30, singles=3), tmp_path / "made.jsonl")
     shown = cli("stats", tmp_path / "made.jsonl")
     rows = {line.split("  ")[0]: line for line in shown.splitlines()}
@@ -28,8 +27,7 @@ def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> None:
-    """What is there more than once is counted and named, with what to do; zero is one line."""
+def test_duplicates_and_contradictions_are_reported_by_id(tmp_path: Path, cli: Cli) -> None:
     data = make_twins(6)
     copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
     third = replace(data[4], id="third", sentence=data[4].sentence + " Really.")
@@ -56,8 +54,7 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> N
         assert found["crowded"]["examples"] == [["2-0", "2-1", "third"]]
 
 
-def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
-    """Where the answers are withheld, it is said that leaks can't be told."""
+def test_too_few_answers_to_find_leaks_are_reported(tmp_path: Path, cli: Cli) -> None:
     formats.write(make_twins(50).blind(), tmp_path / "made.jsonl")
     shown = cli("stats", tmp_path / "made.jsonl")
     assert "Too few answers are known to check" in shown
@@ -66,15 +63,13 @@ def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
-def test_a_file_that_is_none_ends_with_code_2(tmp_path: Path, cli: Cli, content: str) -> None:
-    """An empty or unknown file is bad input: code 2, told on the error stream by name."""
+def test_empty_or_unknown_file_is_refused(tmp_path: Path, cli: Cli, content: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(content)
     assert "bad.jsonl" in cli.refused("stats", path)
 
 
-def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, cli: Cli) -> None:
-    """Of Japanese no length is printed, but that there are no spaces between words."""
+def test_words_of_text_without_spaces_are_not_counted(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "japanese.jsonl"
     sentence = "棚の茶碗が急須に当たって_が割れた。"
     formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], path)
@@ -84,15 +79,14 @@ def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, cli: Cli) -
 
 
 def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
-    """Files whose ids meet are put together, and twins stay within their file."""
+    """Files may share ids; twins stay within their file."""
     for name in ("one", "two"):
         formats.write(make_twins(2), tmp_path / f"{name}.jsonl")
     report = cli.told("stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")))
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
 
 
-def test_bad_records_are_omitted_when_asked(tmp_path: Path, cli: Cli) -> None:
-    """A record that is no problem ends the command with its line, or is omitted."""
+def test_invalid_record_is_refused_or_skipped_by_skip_bad(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "made.jsonl"
     path.write_text("".join(formats.to_lines(make_twins(1))) + '{"id": "x"}\n')
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
@@ -101,8 +95,7 @@ def test_bad_records_are_omitted_when_asked(tmp_path: Path, cli: Cli) -> None:
     assert "made.jsonl: 1 record omitted; see " in cli.err
 
 
-def test_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
-    """A file of true-or-false claims has counts of its own."""
+def test_true_and_false_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "claims.jsonl"
     claims = [
         Claim("1", "The cup hit the jug and _ broke.", c, c == "the jug")
@@ -114,8 +107,8 @@ def test_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
     assert "9.00 tokens" in shown
 
 
-def test_a_file_of_problems_and_claims_is_refused(tmp_path: Path, cli: Cli) -> None:
-    """Neither stats nor train uses a part of the file."""
+def test_file_with_problems_and_claims_is_refused(tmp_path: Path, cli: Cli) -> None:
+    """Neither `stats` nor `train` uses only a part of the file."""
     path = tmp_path / "both.jsonl"
     claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", holds=True)
     formats.write([*make_twins(1), claim], path)
@@ -124,19 +117,20 @@ def test_a_file_of_problems_and_claims_is_refused(tmp_path: Path, cli: Cli) -> N
 
 
 @pytest.mark.data
-def test_it_says_that_winograndes_ids_give_the_answer_away(data_dir: Path, cli: Cli) -> None:
-    """The leak of the released ids is told in words that nobody can overlook."""
+def test_leak_of_winograndes_ids_is_reported(data_dir: Path, cli: Cli) -> None:
     shown = " ".join(cli("stats", data_dir / "winogrande/dev.jsonl").split())
     leak = "LEAK the id's last character gives the answer away in 100 % of 1,267 problems"
     assert leak in shown
 
 
 @pytest.mark.data
-def test_counting_grows_with_the_problems(data_dir: Path, tmp_path: Path, capsys: TEXT) -> None:
-    """Copies, pairs and leaks of four times the problems take about four times the calls."""
+def test_work_grows_linearly_with_the_problems(
+    data_dir: Path, tmp_path: Path, capsys: TEXT
+) -> None:
+    """It is the number of function calls to find duplicates, pairs and leaks."""
     lines = (data_dir / "winogrande/train_l.jsonl").read_text("utf-8").splitlines(keepends=True)
     work = {}
-    for count in (500, 1000, 4000):  # the first loads what is loaded once
+    for count in (500, 1000, 4000):  # the first run loads the modules
         path = tmp_path / f"{count}.jsonl"
         path.write_text("".join(lines[:count]), "utf-8")
         work[count] = calls(lambda path=path: main(["stats", "--json", str(path)]))
@@ -144,8 +138,7 @@ def test_counting_grows_with_the_problems(data_dir: Path, tmp_path: Path, capsys
     assert work[4000] < 5 * work[1000]
 
 
-def test_depths_are_counted(tmp_path: Path, cli: Cli) -> None:
-    """Families have their three depths, and those of the problem where they differ most."""
+def test_depths_of_families_are_compared(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "evograd.csv"
     path.write_text(
         "index,sentence,option1,option2,answer,distance\n"
@@ -163,8 +156,8 @@ def test_depths_are_counted(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["stats", "check"])
-def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: str) -> None:
-    """A file that marks some of its twins is believed; how many others look like one is said."""
+def test_unmarked_twins_are_reported(tmp_path: Path, cli: Cli, command: str) -> None:
+    """If a file marks some twins, other pairs that look like twins stay singles."""
     data = make_twins(5).problems
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
     formats.write(mixed, tmp_path / "mixed.jsonl")
@@ -182,10 +175,9 @@ def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: st
         "embed {} --out x.npz",
     ],
 )
-def test_a_command_says_what_the_reader_did(
+def test_every_command_reports_decisions_of_the_reader(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """Twins found by their texts and blanks set apart are said by whatever command reads them."""
     monkeypatch.chdir(tmp_path)
     warnings.simplefilter("always", formats.ReadingNote)
     rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in

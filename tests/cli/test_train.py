@@ -1,4 +1,4 @@
-"""`winosmith train` and `winosmith transfer`, from the command line."""
+"""`winosmith train` and `winosmith transfer`, on the command line."""
 
 import csv
 import json
@@ -20,11 +20,11 @@ from winosmith.solve import EncoderSolver
 FAST = ["--learning-rate", "2e-2", "--epochs", "2"]
 
 
-def _easy(count: int, seed: int = 0) -> Dataset:
-    """Return problems in which amber is always right, no two of them alike.
+def _make_easy(count: int, seed: int = 0) -> Dataset:
+    """Return distinct problems in which amber is always correct.
 
-    No rival is a word of the tiny encoder's vocabulary, which holds "basket16": what it never saw
-    in training it reads as it reads amber, and ties.
+    The tiny encoder's vocabulary, which includes "basket16", has none of the incorrect options.
+    It reads a word that it never saw in training like amber, and ties.
     """
     rivals = ("basket", "candle", "drawer")
     return Dataset(
@@ -41,14 +41,14 @@ def _easy(count: int, seed: int = 0) -> Dataset:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with problems to train on and to measure on."""
+    """Return a folder with training and dev problems."""
     made = tmp_path_factory.mktemp("data")
-    formats.write(_easy(160).problems, made / "train.jsonl")
-    formats.write(_easy(60, 1).problems, made / "dev.jsonl")
+    formats.write(_make_easy(160).problems, made / "train.jsonl")
+    formats.write(_make_easy(60, 1).problems, made / "dev.jsonl")
     return made
 
 
-def _cut(path: Path, tag: str, rows: slice, to: Path) -> None:
+def _write_excerpt(path: Path, tag: str, rows: slice, to: Path) -> None:
     """Write some of the elements of a published XML file."""
     text = path.read_text("utf-8")
     found = list(re.finditer(rf"<{tag}[ >].*?</{tag}>", text, re.DOTALL))
@@ -61,8 +61,9 @@ def _run(*words: object) -> Result:
 
 
 @pytest.mark.models
-def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """Two rates and two seeds: a table, the best, the runs at chance by name, a signature."""
+def test_grid_is_trained_and_runs_at_chance_are_reported(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
     shown = _run(
         "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--learning-rate", "1e-9", "--seeds", "5",
@@ -74,7 +75,7 @@ def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: 
     assert "!" in shown.stdout
     assert "Signature: data:" in shown.stdout
     assert max(map(len, shown.stdout.splitlines()[:12])) <= 80
-    assert EncoderSolver(tmp_path / "t").score(_easy(2))
+    assert EncoderSolver(tmp_path / "t").score(_make_easy(2))
 
 
 @pytest.mark.models
@@ -88,7 +89,7 @@ def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: 
         ([], 0.01, 0.0, "weight_decay:0.01|dropout:0"),
     ],
 )  # fmt: skip
-def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
+def test_regularisation_is_that_of_the_grid_or_of_options(
     tiny_encoder: Path,
     folder: Path,
     tmp_path: Path,
@@ -97,7 +98,7 @@ def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
     dropout: float | None,
     signed: str,
 ) -> None:
-    """The winogrande grid has no weight decay and the model's own dropout; options replace both."""
+    """The winogrande grid has no weight decay and the model's own dropout."""
     shown = _run(
         "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", "--epochs", "1", "--batch-size", "16", "--seeds",
@@ -109,10 +110,12 @@ def test_the_released_code_s_regularisation_is_a_grid_s_and_a_setting(
 
 
 @pytest.mark.models
-def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """--then goes on from the first model; taught the reverse, it has every answer wrong on dev."""
+def test_then_continues_from_the_first_model(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
+    """On reversed keys, the model forgets every answer of dev."""
     flipped = [
-        Problem(f"f{p.id}", p.sentence, p.options, 1 - (p.answer or 0)) for p in _easy(100, 2)
+        Problem(f"f{p.id}", p.sentence, p.options, 1 - (p.answer or 0)) for p in _make_easy(100, 2)
     ]
     formats.write(flipped, tmp_path / "flipped.jsonl")
     shown = _run(
@@ -133,10 +136,11 @@ def test_training_in_sequence(tiny_encoder: Path, folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.models
-def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """--curve trains on each file by itself and writes what winosmith curve reads."""
+def test_curve_writes_a_table_for_winosmith_curve(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
     for size in (40, 80, 160):
-        formats.write(_easy(160)[:size].problems, tmp_path / f"{size}.jsonl")
+        formats.write(_make_easy(160)[:size].problems, tmp_path / f"{size}.jsonl")
     files = [tmp_path / f"{size}.jsonl" for size in (160, 40, 80)]
     shown = _run(
         "train", *files, "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
@@ -154,15 +158,16 @@ def test_a_learning_curve_is_written(tiny_encoder: Path, folder: Path, tmp_path:
 
 
 @pytest.mark.models
-def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path) -> None:
-    """--claims recasts problems; the model judges claims."""
+def test_encoder_trained_on_claims_judges_claims(
+    tiny_encoder: Path, folder: Path, tmp_path: Path
+) -> None:
     shown = _run(
         "train", folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--claims", "--json",
     )  # fmt: skip
     assert json.loads(shown.stdout)["n_train"] == 320
     solver = EncoderSolver(tmp_path / "t")
-    claims = to_claims(_easy(20, 3))
+    claims = to_claims(_make_easy(20, 3))
     assert [score > 0 for score in solver.judge(claims)] == [claim.holds for claim in claims]
 
 
@@ -175,10 +180,9 @@ def test_claims_are_trained_on(tiny_encoder: Path, folder: Path, tmp_path: Path)
         (["--seeds", "2", "--epochs", "0"], "epochs is 0; it must be a whole number, 1 or more"),
     ],
 )
-def test_options_without_sense_are_refused(
+def test_conflicting_options_are_refused(
     folder: Path, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What does not go together is refused before any work, with what to do."""
     monkeypatch.chdir(folder)
     given = ["train.jsonl", "--model", "none", "--out", "out"]
     if "--dev" not in arguments:
@@ -188,11 +192,10 @@ def test_options_without_sense_are_refused(
 
 
 @pytest.mark.models
-def test_a_dev_part_that_is_trained_on_is_told(
+def test_dev_texts_in_the_training_data_are_reported(
     tiny_encoder: Path, folder: Path, tmp_path: Path
 ) -> None:
-    """Texts that are in both, to train on and to choose by, are counted and shown."""
-    formats.write([*_easy(3), *_easy(40, 1)], tmp_path / "dev.jsonl")
+    formats.write([*_make_easy(3), *_make_easy(40, 1)], tmp_path / "dev.jsonl")
     shown = _run(
         "train", folder / "train.jsonl", "--dev", tmp_path / "dev.jsonl", "--model",
         tiny_encoder, "--out", tmp_path / "t", "--epochs", "1",
@@ -202,10 +205,9 @@ def test_a_dev_part_that_is_trained_on_is_told(
 
 
 @pytest.mark.models
-def test_another_recipe_is_refused_and_forced(
+def test_folder_of_other_settings_needs_force(
     tiny_encoder: Path, folder: Path, tmp_path: Path
 ) -> None:
-    """A folder of other settings is refused with the difference; --force replaces it."""
     given = [
         folder / "train.jsonl", "--dev", folder / "dev.jsonl", "--model", tiny_encoder, "--out",
         tmp_path / "t", "--learning-rate", "2e-2", "--epochs",
@@ -217,15 +219,14 @@ def test_another_recipe_is_refused_and_forced(
     assert len(json.loads(shown.stdout)["epochs"]) == 2
 
 
-def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
-    """A solver without a model solves every data set; its rows stand among the printed ones."""
+def test_transfer_solves_all_data_sets_of_table_5(data_dir: Path, tmp_path: Path) -> None:
     shown = _run("transfer", data_dir, "--solver", "random", "--out", tmp_path / "t")
     assert shown.exit_code == 0
     for text in (
         "random",
         "RoBERTa-WinoGrande *",
         "RoBERTa, Wino (EvoGrad)",
-        "140 of 273",  # as the same seed gives elsewhere
+        "140 of 273",  # equal to other commands with this seed
         "of 80",
         "of 1,267",
         "Humans (WinoGrande's crowd): 96.5 is impossible for 273 questions",
@@ -249,8 +250,8 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.data
-def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Path) -> None:
-    """--trained-on leaves a data set out with the reason, and says what can't be compared."""
+def test_transfer_omits_data_sets_that_training_may_include(data_dir: Path, tmp_path: Path) -> None:
+    """A corpus that isn't available can't be compared, and is reported."""
     files = [data_dir / "dpr" / "test.c.txt", data_dir / "copa" / "copa-test.xml"]
     asked = [*files, "--solver", "random", "--out", tmp_path / "t", "--trained-on", "dpr"]
     shown = _run("transfer", *asked, "--trained-on", "other:Pile").stdout
@@ -269,8 +270,7 @@ def test_what_training_may_have_shown_is_not_solved(data_dir: Path, tmp_path: Pa
 
 
 @pytest.mark.data
-def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Path) -> None:
-    """Digests beside the weights leave a data set out, without `--trained-on`."""
+def test_transfer_omits_training_data_found_by_digests(data_dir: Path, tmp_path: Path) -> None:
     dpr, tuned = data_dir / "dpr" / "test.c.txt", tmp_path / "tuned"
     tuned.mkdir()
     write_digests(tuned, formats.read(dpr))
@@ -280,17 +280,16 @@ def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Pat
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_an_encoder_is_tuned_on_the_target(
+def test_tune_solves_a_data_set_before_and_after_training(
     tiny_encoder: Path, data_dir: Path, tmp_path: Path
 ) -> None:
-    """With --tune a data set is solved twice: as the model comes, and after training on it."""
     copa = data_dir / "copa" / "copa-dev.xml"
-    _cut(copa, "item", slice(40), tmp_path / "few.xml")
+    _write_excerpt(copa, "item", slice(40), tmp_path / "few.xml")
     _run(
         "train", tmp_path / "few.xml", "--dev", "10", "--model", tiny_encoder, "--out",
         tmp_path / "m", "--epochs", "1",
     )  # fmt: skip
-    _cut(copa, "item", slice(40, 80), tmp_path / "test.xml")
+    _write_excerpt(copa, "item", slice(40, 80), tmp_path / "test.xml")
     shown = _run(
         "transfer", tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
         tmp_path / "t", "--tune", tmp_path / "few.xml", "--name", "Tiny",
@@ -307,10 +306,9 @@ def test_an_encoder_is_tuned_on_the_target(
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_an_encoder_is_tuned_on_claims(
+def test_encoder_tuned_on_claims_judges_each_claim(
     tiny_encoder: Path, folder: Path, data_dir: Path, tmp_path: Path
 ) -> None:
-    """Tuned on SuperGLUE-WSC's claims, a model judges each claim by itself."""
     _run(
         "train", folder / "train.jsonl", "--dev", "20", "--model", tiny_encoder, "--out",
         tmp_path / "m", "--epochs", "1", "--claims",
@@ -339,24 +337,23 @@ def test_an_encoder_is_tuned_on_claims(
         (["empty"], [], "contains no data set of WinoGrande's table 5"),
     ],
 )
-def test_what_can_not_be_solved_is_named(
+def test_invalid_files_of_transfer_are_refused(
     files: list[str],
     options: list[str],
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A file of no data set, two of one, and a folder without any are errors that say so."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     for name in ("a.jsonl", "b.jsonl"):
-        formats.write(_easy(4).problems, tmp_path / name)
+        formats.write(_make_easy(4).problems, tmp_path / name)
     with pytest.raises(InputError, match=message):
         _run("transfer", *files, "--solver", "random", "--out", "out", *options)
 
 
 def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
-    """SuperGLUE's test part has no labels: it can't be scored, and the error says what can."""
+    """SuperGLUE's test part has no labels."""
     with pytest.raises(InputError, match="146 of 146 answers are withheld"):
         _run(
             "transfer", data_dir / "superglue_wsc" / "test.jsonl", "--solver", "random",
@@ -366,10 +363,9 @@ def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_an_encoder_is_trained_to_see_pronouns(
+def test_encoder_trained_on_pronouns_needs_pronouns(
     tiny_encoder: Path, folder: Path, data_dir: Path, tmp_path: Path
 ) -> None:
-    """--sees pronoun trains on pronouns, ever after; problems without them are refused by name."""
     dpr = formats.read(data_dir / "dpr" / "train.c.txt")
     formats.write(dpr[:40], tmp_path / "few.jsonl")
     options = ["--model", tiny_encoder, "--sees", "pronoun", "--epochs", "1"]
@@ -384,7 +380,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
             "train", tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
             "--split-point", "after_option",
         )  # fmt: skip
-    _cut(data_dir / "copa" / "copa-dev.xml", "item", slice(5), tmp_path / "copa.xml")
+    _write_excerpt(data_dir / "copa" / "copa-dev.xml", "item", slice(5), tmp_path / "copa.xml")
     with pytest.raises(DataError, match=r"not every problem of copa has a known pronoun; omit"):
         _run("transfer", tmp_path / "copa.xml", "--model", tmp_path / "m", "--out",
              tmp_path / "t")  # fmt: skip
@@ -393,11 +389,10 @@ def test_an_encoder_is_trained_to_see_pronouns(
 @pytest.mark.long
 @pytest.mark.models
 @pytest.mark.data
-def test_winogender_is_solved_with_its_pronouns(
+def test_transfer_shows_pronouns_of_winogender_to_the_model(
     make_language_model: Callable[..., Path], data_dir: Path, tmp_path: Path
 ) -> None:
-    """A language model sees the pronouns of Winogender and the blanks of other sets, or as told."""
-    _cut(data_dir / "wsc/WSCollection.xml", "schema", slice(20), tmp_path / "wsc.xml")
+    _write_excerpt(data_dir / "wsc/WSCollection.xml", "schema", slice(20), tmp_path / "wsc.xml")
     winogender = data_dir / "winogender/all_sentences.tsv"
     options = [
         tmp_path / "wsc.xml", winogender, "--solver", "causal", "--model",

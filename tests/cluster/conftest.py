@@ -1,4 +1,4 @@
-"""A cluster on this machine: a scheduler and workers, each a process of its own."""
+"""A local cluster: a scheduler and workers, each in its own process."""
 
 import importlib.util
 import os
@@ -17,11 +17,11 @@ from tests.waiting import until
 from winosmith import cluster
 
 STARTING = 300.0
-"""Seconds in which a slow machine has started a scheduler, or a worker."""
+"""Seconds in which even a slow machine starts a scheduler or worker."""
 
 
 def awaited(path: Path) -> None:
-    """Wait until a scheduler has written its file, to the end of its JSON."""
+    """Wait until a scheduler has written its file completely."""
     until(lambda: path.exists() and path.read_text("utf-8").rstrip().endswith("}"), STARTING)
 
 
@@ -34,10 +34,10 @@ def dask() -> None:
 
 @pytest.fixture(scope="module")
 def local_cluster(dask: None) -> Iterator[Any]:
-    """Return a cluster of two workers with a thread each; a killed one is started again.
+    """Return a cluster of two workers with one thread each; a killed one is restarted.
 
-    It ends with the module: one that has nothing to do still takes a tenth of a processor. As the
-    page on many machines advises, its scheduler lets idle workers keep what they were sent.
+    It ends with the module, since an idle one still takes a tenth of a processor. As the page on
+    many machines advises, its scheduler lets idle workers keep the values sent to them.
     """
     import dask as library
     from distributed import LocalCluster
@@ -60,7 +60,7 @@ def local_cluster(dask: None) -> Iterator[Any]:
 def executor(
     local_cluster: Any, request: pytest.FixtureRequest
 ) -> Iterator[cluster.ClusterExecutor]:
-    """Return an executor over the two workers, to which the test's own functions are sent whole."""
+    """Return an executor over the two workers; the test module's functions are pickled by value."""
     import cloudpickle
 
     cloudpickle.register_pickle_by_value(request.module)
@@ -70,7 +70,7 @@ def executor(
 
 @pytest.fixture
 def kill(local_cluster: Any) -> Callable[[int], None]:
-    """Return what kills so many workers with kill -9, once they are up.
+    """Return a function that kills a number of workers with kill -9, once both have started.
 
     A nanny that loses a worker while it starts gives up.
     """
@@ -85,7 +85,7 @@ def kill(local_cluster: Any) -> Callable[[int], None]:
 
 @pytest.fixture
 def start(dask: None) -> Iterator[Callable[..., Any]]:
-    """Return what starts `dask scheduler` or `dask worker`; all end with the test."""
+    """Return a function that starts `dask scheduler` or `dask worker`; all end with the test."""
     running = []
 
     def start(what: str, *arguments: str) -> Any:
@@ -102,7 +102,7 @@ def start(dask: None) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return a certificate that signs itself, as Dask's configuration names it."""
+    """Return a self-signed certificate, under the names of Dask's configuration."""
     if shutil.which("openssl") is None:
         absent("openssl is not installed")
     folder = tmp_path_factory.mktemp("tls")

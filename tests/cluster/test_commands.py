@@ -1,4 +1,4 @@
-"""`--cluster` gives what the commands give without it."""
+"""Commands with `--cluster`, which give the same results as without it."""
 
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,9 @@ def data(tmp_path: Path) -> Path:
     "measured",
     [("--no-again", "--splits", "1"), pytest.param(("--splits", "2"), marks=pytest.mark.long)],
 )
-def test_debias_keeps_the_same_problems(
+def test_debias_writes_the_same_files(
     local_cluster: Any, data: Path, tmp_path: Path, measured: tuple[str, ...]
 ) -> None:
-    """The folder of a run on a cluster holds the same bytes as that of one machine."""
     there = ("--cluster", local_cluster.scheduler_address, "--scratch", str(tmp_path))
     for name, more in (("here", ()), ("there", there)):
         command = ["debias", str(data), "--out", str(tmp_path / name), *FILTER, *measured]
@@ -38,7 +37,6 @@ def test_debias_keeps_the_same_problems(
 
 
 def test_solve_writes_the_same_predictions(local_cluster: Any, data: Path, tmp_path: Path) -> None:
-    """Predictions of a solver that workers got are those of the solver that is here."""
     asked = ["solve", str(data), "--solver", "association", "--train", str(data), "--out"]
     there = ["--cluster", local_cluster.scheduler_address]
     assert main([*asked, str(tmp_path / "here.jsonl")]) == 0
@@ -51,7 +49,6 @@ def test_solve_writes_the_same_predictions(local_cluster: Any, data: Path, tmp_p
 def test_embed_writes_the_same_vectors(
     local_cluster: Any, data: Path, tmp_path: Path, tiny_encoder: Path
 ) -> None:
-    """Vectors that workers made are those of an encoder that is here, cached chunks apart."""
     asked = ["embed", str(data), "--encoder", str(tiny_encoder), "--no-cache", "--out"]
     assert main([*asked, str(tmp_path / "here.npz")]) == 0
     there = ["--cluster", local_cluster.scheduler_address]
@@ -62,10 +59,10 @@ def test_embed_writes_the_same_vectors(
 
 @pytest.mark.long
 @pytest.mark.models
-def test_chunks_that_are_cached_are_not_encoded_again(
+def test_cached_chunks_are_not_encoded_again(
     executor: Any, tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three chunks the middle one is in the cache; all come in the order of the problems."""
+    """The middle one of three chunks is cached."""
     monkeypatch.setattr("winosmith.embed._encoder.CHUNK", 100)
     problems = make_twins(150).problems
     embedder = embed.EncoderEmbedder(tiny_encoder, cache=tmp_path)
@@ -76,18 +73,16 @@ def test_chunks_that_are_cached_are_not_encoded_again(
     np.testing.assert_allclose(found, embedder.embed(problems), atol=1e-5)
 
 
-def test_solvers_that_work_from_here_are_not_spread(data: Path, tmp_path: Path) -> None:
-    """Hunting and chat models say so before anything is read."""
+def test_hunting_on_a_cluster_is_refused(data: Path, tmp_path: Path) -> None:
     asked = ["solve", str(data), "--solver", "hunting", "--collection", str(tmp_path)]
     out = ["--out", str(tmp_path / "a.jsonl"), "--cluster", "tcp://localhost:1"]
     assert main([*asked, *out]) == 2
 
 
 @pytest.mark.long
-def test_a_scheduler_that_is_not_there_is_named(
+def test_missing_scheduler_is_reported(
     dask: None, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error names the address and what to start, and leaves no folder behind."""
     out = tmp_path / "out"
     there = ["--cluster", "tcp://127.0.0.1:9", "--out", str(out)]
     assert main(["debias", str(data), *there]) == 2
@@ -95,8 +90,7 @@ def test_a_scheduler_that_is_not_there_is_named(
     assert not out.exists()
 
 
-def test_predictions_may_be_spread_over_any_executor(data: Path, tmp_path: Path) -> None:
-    """Threads solve the chunks of a data set in its order."""
+def test_any_executor_can_solve(data: Path, tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     dataset = formats.read(data)

@@ -1,4 +1,4 @@
-"""The executor over a cluster is the standard library's, and hands values over once."""
+"""The cluster's executor: the standard library's interface, and values sent once."""
 
 import operator
 import os
@@ -16,28 +16,25 @@ from winosmith.errors import InputError
 from winosmith.parallel import Broadcaster, get_worker_count, ordered_map
 
 
-def test_work_is_spread_in_order(executor):
-    """Results come in the order of the items, from processes other than this one."""
+def test_results_are_in_order_and_from_other_processes(executor):
     assert list(ordered_map(abs, range(-20, 0), executor)) == list(range(20, 0, -1))
     assert executor.submit(os.getpid).result() != os.getpid()
     assert executor.submit(int, "11", base=2).result() == 3
 
 
-def test_it_says_how_many_work_at_a_time(executor):
-    """The threads of all workers are counted, and it holds values."""
+def test_workers_counts_the_threads_of_all_workers(executor):
     assert get_worker_count(executor) == executor.workers == 2
     assert isinstance(executor, Broadcaster)
 
 
-def test_an_error_of_the_work_reaches_the_caller(executor):
-    """It is raised here with its type, and does not harm what comes after."""
+def test_errors_of_workers_are_raised_here(executor):
+    """Later work is not affected."""
     with pytest.raises(ZeroDivisionError):
         executor.submit(operator.truediv, 1, 0).result()
     assert executor.submit(operator.truediv, 1, 2).result() == 0.5
 
 
-def test_a_held_value_stands_for_itself(executor):
-    """Alone or in a tuple, work gets the value that is held."""
+def test_tokens_are_replaced_by_their_values(executor):
     value = np.arange(200_000.0)
     with executor.broadcast(value) as token:
         assert executor.submit(np.sum, token).result() == value.sum()
@@ -46,8 +43,8 @@ def test_a_held_value_stands_for_itself(executor):
         assert executor.submit(sum, pair).result() == 3
 
 
-def test_a_held_value_goes_to_each_worker_once(executor):
-    """Work that is sent a hundred times moves the value once a worker, and then it is let go."""
+def test_broadcast_value_is_sent_once_per_worker(executor):
+    """It is released afterwards."""
     value = np.ones(1 << 20)
 
     before = sum(executor._client.run(_bytes_sent).values())
@@ -65,8 +62,7 @@ def _bytes_sent(dask_worker):
 
 
 @pytest.mark.long
-def test_work_of_a_killed_worker_is_done_by_another(executor, kill):
-    """What ran on a worker that was killed is done again, without the caller's help."""
+def test_work_of_a_killed_worker_is_repeated(executor, kill):
     futures = [executor.submit(_slowly, number) for number in range(4)]
     timer = threading.Timer(0.4, kill, [1])
     timer.start()
@@ -79,16 +75,14 @@ def _slowly(number: int) -> int:
     return number
 
 
-def test_after_shutdown_nothing_is_taken(local_cluster):
-    """Work given to an executor that was closed is refused, with what to do."""
+def test_closed_executor_refuses_work(local_cluster):
     with cluster.connect(local_cluster.scheduler_address) as closed:
         pass
     with pytest.raises(InputError, match=r"was shut down.*repeat the call"):
         list(ordered_map(abs, [1], closed))
 
 
-def test_another_version_at_a_worker_is_refused(executor):
-    """A worker with another winosmith names itself and both versions."""
+def test_worker_with_another_version_is_refused(executor):
     from winosmith.cluster import _run_on_worker
 
     asked = executor._client.submit(_run_on_worker, "0.0", abs, (1,), {}, pure=False)
@@ -106,14 +100,12 @@ def test_another_version_at_a_worker_is_refused(executor):
         ("tls://127.0.0.1:1", "tls://127.0.0.1:1 .*needs certificates"),
     ],
 )
-def test_an_address_that_leads_nowhere_is_told(dask, address, reason):
-    """The error has the address, what is wrong with it, and an example of one."""
+def test_wrong_addresses_are_reported(dask, address, reason):
     with pytest.raises(InputError, match=reason), cluster.connect(address, timeout=3):
         pass
 
 
-def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
-    """The error names the file."""
+def test_invalid_scheduler_file_is_reported(dask, tmp_path):
     path = tmp_path / "scheduler.json"
     path.write_text("{")
     with pytest.raises(InputError, match=r"scheduler\.json: this is not a complete file of"):
@@ -121,8 +113,7 @@ def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
 
 
 @pytest.mark.long
-def test_a_cluster_that_is_not_there_is_reported(start, tmp_path):
-    """A cluster without workers is refused; work ends with an error when the scheduler is gone."""
+def test_missing_workers_and_a_lost_scheduler_are_reported(start, tmp_path):
     file = tmp_path / "scheduler.json"
     scheduler = start(
         "scheduler", "--scheduler-file", str(file), "--port", "0", "--host", "127.0.0.1"
@@ -141,8 +132,7 @@ def test_a_cluster_that_is_not_there_is_reported(start, tmp_path):
 
 
 @pytest.mark.long
-def test_a_cluster_behind_certificates_takes_who_has_them(start, certificates, tmp_path):
-    """With TLS, work is done for who shows the certificate; others are told that it is missing."""
+def test_tls_cluster_requires_certificates(start, certificates, tmp_path):
     from distributed import Security
 
     file, ca, key = tmp_path / "scheduler.json", certificates["ca"], certificates["key"]

@@ -1,4 +1,4 @@
-"""Any source of models' answers that one command reads is read by all, by the same rules."""
+"""All commands read all sources of models' answers, by the same rules."""
 
 import io
 import json
@@ -20,18 +20,18 @@ from winosmith.errors import FormatError
 from winosmith.testing import make_twins
 
 Said = Sequence[int | str | None]
-"""The option chosen of each item; "?" for an invalid answer, None for an item not asked."""
+"""Index of the chosen option of each item; "?" is an invalid answer, None an item not asked."""
 
 
 def _reply(said: int | str, invalid: str = "E") -> str:
     return invalid if isinstance(said, str) else LETTERS[said]
 
 
-def _asked(said: Said) -> list[tuple[Problem, int | str]]:
+def _get_asked(said: Said) -> list[tuple[Problem, int | str]]:
     return [(p, one) for p, one in zip(DATA, said, strict=True) if one is not None]
 
 
-def _doc(problem: Problem) -> dict[str, Any]:
+def _make_doc(problem: Problem) -> dict[str, Any]:
     return {
         "id": problem.id,
         "question": problem.sentence,
@@ -40,10 +40,10 @@ def _doc(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _sample(problem: Problem, replies: Sequence[Any], **more: Any) -> dict[str, Any]:
-    """Return a sample of lm-evaluation-harness."""
+def _make_sample(problem: Problem, replies: Sequence[Any], **more: Any) -> dict[str, Any]:
+    """Return a sample of lm-evaluation-harness, with generated text."""
     return {
-        "doc": _doc(problem),
+        "doc": _make_doc(problem),
         "target": LETTERS[problem.answer or 0],
         "resps": [replies],
         "filtered_resps": [*replies],
@@ -51,18 +51,18 @@ def _sample(problem: Problem, replies: Sequence[Any], **more: Any) -> dict[str, 
     }
 
 
-def _scored(problem: Problem, scores: Sequence[object], **more: Any) -> dict[str, Any]:
-    """Return a sample of a multiple-choice task, which scores the letters."""
+def _make_scored(problem: Problem, scores: Sequence[object], **more: Any) -> dict[str, Any]:
+    """Return a sample of a multiple-choice task of lm-eval, with a score for each letter."""
     requests = {f"gen_args_{n}": {"arg_0": "?", "arg_1": f" {LETTERS[n]}"} for n in range(4)}
     replies = [[str(score), "False"] for score in scores]
-    return _sample(problem, replies, arguments=requests, **more)
+    return _make_sample(problem, replies, arguments=requests, **more)
 
 
-def _scores(said: int | str) -> list[float]:
+def _make_scores(said: int | str) -> list[float]:
     return [float("nan")] * 4 if isinstance(said, str) else [-1.0 * (n != said) for n in range(4)]
 
 
-def _inspected(problem: Problem, said: int | str, **more: Any) -> dict[str, Any]:
+def _make_inspect(problem: Problem, said: int | str, **more: Any) -> dict[str, Any]:
     """Return a sample of inspect_ai."""
     score = {"value": "CI"[said != problem.answer], "answer": _reply(said, "")}
     return {
@@ -76,13 +76,13 @@ def _inspected(problem: Problem, said: int | str, **more: Any) -> dict[str, Any]
     }
 
 
-def _log(path: Path, samples: Sequence[Mapping[str, Any]], **more: Any) -> Path:
+def _write_log(path: Path, samples: Sequence[Mapping[str, Any]], **more: Any) -> Path:
     head = {"model": "m", "dataset": {"samples": len(samples)}, "config": {}}
     return write_text(path, json.dumps({"eval": head, "samples": samples, **more}))
 
 
-def _prompt(problem: Problem) -> str:
-    """Return an item as a prompt with an example, which lists its options in another order."""
+def _make_prompt(problem: Problem) -> str:
+    """Return a prompt with the item after an example; options are in reverse order."""
     asked = [problem] if problem is DATA[3] else [DATA[3], problem]  # an example before it
     return "\n".join(
         f"{one.sentence}\n"
@@ -91,18 +91,18 @@ def _prompt(problem: Problem) -> str:
     )
 
 
-def _matched(problem: Problem, said: int | str) -> dict[str, Any]:
+def _make_event(problem: Problem, said: int | str) -> dict[str, Any]:
     """Return an event of OpenAI evals."""
     sampled = said if isinstance(said, str) else LETTERS[3 - said]
     own = {"sampled": sampled, "expected": LETTERS[3 - (problem.answer or 0)],
-           "correct": said == problem.answer, "prompt": _prompt(problem)}  # fmt: skip
+           "correct": said == problem.answer, "prompt": _make_prompt(problem)}  # fmt: skip
     return {"sample_id": f"quiz.{problem.id}", "type": "match", "data": own}
 
 
-def _helm(path: Path, said: Said, *, joint: bool) -> Path:
-    """Write a scenario state of HELM, of one request for each item or for each option."""
+def _write_helm_state(path: Path, said: Said, *, joint: bool) -> Path:
+    """Write a scenario state of HELM, with one request per item (`joint`) or per option."""
     states = []
-    for problem, one in _asked(said):
+    for problem, one in _get_asked(said):
         references = [
             {"output": {"text": text}, "tags": ["correct"] * (at == problem.answer)}
             for at, text in enumerate(problem.options)
@@ -120,7 +120,7 @@ def _helm(path: Path, said: Said, *, joint: bool) -> Path:
                 {"reference_index": at, "request_mode": mode,
                  "result": {"success": True, "completions": [
                      {"text": "", "logprob": -9.0 if mode == "calibration" else score - 9}]}}
-                for at, score in enumerate(_scores(one))
+                for at, score in enumerate(_make_scores(one))
                 for mode in ("original", "calibration")
             ]  # fmt: skip
         states += [{"instance": instance, "train_trial_index": 0, **reply} for reply in replies]
@@ -130,10 +130,10 @@ def _helm(path: Path, said: Said, *, joint: bool) -> Path:
 
 SOURCES: dict[str, Callable[[Path, Said], Path]] = {
     "list": lambda path, said: write_text(
-        path / "m.lst", "".join(f"{_reply(one)}\n" for _, one in _asked(said))
+        path / "m.lst", "".join(f"{_reply(one)}\n" for _, one in _get_asked(said))
     ),
     "array": lambda path, said: write_text(
-        path / "m.json", json.dumps([_reply(one) for _, one in _asked(said)])
+        path / "m.json", json.dumps([_reply(one) for _, one in _get_asked(said)])
     ),
     "table of letters": lambda path, said: write_text(
         path / "t.csv",
@@ -146,66 +146,68 @@ SOURCES: dict[str, Callable[[Path, Said], Path]] = {
     "table of numbers": lambda path, said: write_text(
         path / "m.tsv",
         "note\tqID\tprediction\n"
-        + "".join(f"x\t{p.id}\t{9 if one == '?' else int(one) + 1}.0\n" for p, one in _asked(said)),
+        + "".join(
+            f"x\t{p.id}\t{9 if one == '?' else int(one) + 1}.0\n" for p, one in _get_asked(said)
+        ),
     ),
     "answers by id": lambda path, said: write_text(
-        path / "m.json", json.dumps({p.id: _reply(one, "I think B") for p, one in _asked(said)})
+        path / "m.json", json.dumps({p.id: _reply(one, "I think B") for p, one in _get_asked(said)})
     ),
     "predictions": lambda path, said: write_jsonl(
         path / "m.jsonl",
-        ({"id": p.id, "choice": None if one == "?" else one} for p, one in _asked(said)),
+        ({"id": p.id, "choice": None if one == "?" else one} for p, one in _get_asked(said)),
     ),
     "lm-eval, generated": lambda path, said: write_jsonl(
         path / "m" / "samples_quiz_1.jsonl",
-        (_sample(p, [_reply(one, "[invalid]")]) for p, one in _asked(said)),
+        (_make_sample(p, [_reply(one, "[invalid]")]) for p, one in _get_asked(said)),
     ),
     "lm-eval, scored": lambda path, said: write_jsonl(
-        path / "m" / "samples_quiz_1.jsonl", (_scored(p, _scores(one)) for p, one in _asked(said))
+        path / "m" / "samples_quiz_1.jsonl",
+        (_make_scored(p, _make_scores(one)) for p, one in _get_asked(said)),
     ),
-    "inspect_ai": lambda path, said: _log(
-        path / "log.json", [_inspected(p, one) for p, one in _asked(said)]
+    "inspect_ai": lambda path, said: _write_log(
+        path / "log.json", [_make_inspect(p, one) for p, one in _get_asked(said)]
     ),
-    "HELM, joint": lambda path, said: _helm(path, said, joint=True),
-    "HELM, separate": lambda path, said: _helm(path, said, joint=False),
+    "HELM, joint": lambda path, said: _write_helm_state(path, said, joint=True),
+    "HELM, separate": lambda path, said: _write_helm_state(path, said, joint=False),
     "OpenAI evals": lambda path, said: write_jsonl(
         path / "log.jsonl",
         [
             {"spec": {"completion_fns": ["m"]}},
-            *(_matched(p, one) for p, one in _asked(said)),
+            *(_make_event(p, one) for p, one in _get_asked(said)),
             {"final_report": {"accuracy": 1.0}},
         ],
     ),
 }
-"""Writes the answers of one model in the way of each source."""
+"""Functions that write one model's answers in the format of each source."""
 
 WITH_MISSING = [name for name in SOURCES if name not in ("list", "array")]
-"""A list is complete or refused: its rows have no ids."""
+"""Sources with missing answers. A list must be complete, as its rows have no ids."""
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Write the items to a file."""
     formats.write(DATA, tmp_path / "quiz.jsonl")
     return tmp_path / "quiz.jsonl"
 
 
 def _run(command: str, data: Path, *args: object) -> Any:
-    """Return a command's JSON, or the text of its error."""
+    """Return a command's JSON, or its error message."""
     first = ["audit", data, "--no-probes", "--draws", "19", "--answers"]
     words = [*(first if command == "audit" else [command, data]), *args, "--json"]
-    code, out, err = _typed(*words)
+    code, out, err = _run_cli(*words)
     return json.loads(out) if code == 0 else " ".join(err.split())
 
 
-def _typed(*words: object) -> tuple[int, str, str]:
-    """Return a command's exit code and what it prints to the standard output and error."""
+def _run_cli(*words: object) -> tuple[int, str, str]:
+    """Return a command's exit code, standard output and standard error."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         code = main([str(word) for word in words])
     return code, out.getvalue(), err.getvalue()
 
 
 def _score(data: Path, *args: object) -> dict[str, Any]:
-    """Return the score of the only model."""
+    """Return the scores of the only model."""
     found = _run("score", data, *args)
     assert isinstance(found, dict), found
     (one,) = found["solvers"].values()
@@ -225,20 +227,19 @@ def _read(path: Path, **how: Any) -> answers.Answers:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_perfect_model_has_all_right_from_every_source(
+def test_perfect_model_scores_100_percent_from_every_source(
     source: str, data: Path, tmp_path: Path
 ) -> None:
-    """A letter is a letter, also where an option's text is another letter."""
+    """A letter counts as a letter, even if the text of an option is another letter."""
     path = SOURCES[source](tmp_path, KEYS)
     accuracy = _score(data, path)["accuracy"]
     assert (accuracy["right"], accuracy["n"]) == (12, 12)
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_an_invalid_answer_is_incorrect_in_every_command(
+def test_invalid_answer_counts_as_incorrect_in_every_command(
     source: str, data: Path, tmp_path: Path
 ) -> None:
-    """It stays in the denominator and is counted, with --partial and without."""
     path = SOURCES[source](tmp_path, ["?", *KEYS[1:]])
     for more in ([], ["--partial"]):
         found = _score(data, path, *more)
@@ -253,10 +254,10 @@ def test_an_invalid_answer_is_incorrect_in_every_command(
 
 
 @pytest.mark.parametrize("source", WITH_MISSING)
-def test_a_missing_answer_is_missing_in_every_command(
+def test_missing_answer_needs_partial_in_every_command(
     source: str, data: Path, tmp_path: Path
 ) -> None:
-    """It is refused without --partial, which shows the least and greatest possible accuracy."""
+    """`score --partial` shows the lowest and highest possible accuracy."""
     path = SOURCES[source](tmp_path, [None, *KEYS[1:]])
     refused = _run("score", data, path)
     assert "1 of 12 problems have no prediction ('q0')" in refused
@@ -272,15 +273,14 @@ def test_a_missing_answer_is_missing_in_every_command(
     assert _audit(data, path)["answered"] == 11
 
 
-def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> None:
-    """Of two models, the output says which one has missing and invalid answers."""
+def test_missing_and_invalid_answers_are_reported_per_model(data: Path, tmp_path: Path) -> None:
     path = write_text(tmp_path / "t.csv", "id,a,b\n" + "".join(
         f"{p.id},{LETTERS[key]},{'' if at < 3 else 'E' if at < 5 else LETTERS[key]}\n"
         for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))))  # fmt: skip
-    _, scores, _ = _typed("score", data, path, "--partial")
+    _, scores, _ = _run_cli("score", data, path, "--partial")
     assert "b: possible accuracy with missing answers: 58.3–83.3 %" in " ".join(scores.split())
     assert "a: possible accuracy" not in scores
-    _, compared, _ = _typed("compare", data, path, "--partial")
+    _, compared, _ = _run_cli("compare", data, path, "--partial")
     rows = [line.split()[:5] for line in compared.splitlines() if line[:2] in ("A ", "B ")][:2]
     assert rows == [["A", "a", "3", "0", "9"], ["B", "b", "3", "2", "7"]]
     more = ["--switched", path, "--switched-data", data]
@@ -290,8 +290,8 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
     assert other in _run("score", data, whole, *more)
 
 
-def test_switched_predictions_are_paired_by_name(tmp_path: Path) -> None:
-    """Of two tables with their models in another order, each model is compared with itself."""
+def test_switched_predictions_are_paired_by_model_name(tmp_path: Path) -> None:
+    """The two tables have their models in different orders."""
     data, switched = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     items = [
         Problem(f"q{at}", f"After rain the _ on map {at} was wet.", ("road", "roof"), at % 2)
@@ -309,8 +309,8 @@ def test_switched_predictions_are_paired_by_name(tmp_path: Path) -> None:
     assert shares == {"x": 1.0, "y": 0.0}
 
 
-def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: Path) -> None:
-    """The columns of options are no models; a column that can't be read is named."""
+def test_option_columns_of_a_table_are_not_models(data: Path, tmp_path: Path) -> None:
+    """A column that can't be read is named in the error."""
     rows = [[p.id, *p.options, LETTERS[key]] for p, key in zip(DATA, KEYS, strict=True)]
     path = tmp_path / "t.csv"
     pd.DataFrame(rows, columns=["id", "A", "B", "C", "D", "m"]).to_csv(path, index=False)
@@ -321,17 +321,16 @@ def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: P
         answers.read(path, DATA)
 
 
-def test_a_filter_that_finds_no_answer_makes_all_invalid(tmp_path: Path) -> None:
-    """A model whose replies are all "[invalid]" has 0 %, and is not refused."""
-    rows = [_sample(p, ["[invalid]"]) for p in DATA]
+def test_model_with_only_invalid_answers_is_accepted(tmp_path: Path) -> None:
+    rows = [_make_sample(p, ["[invalid]"]) for p in DATA]
     (found,) = answers.read(
         write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), DATA
     ).values()
     assert [one.choice for one in found.predictions] == [None] * 12
 
 
-def test_a_list_may_begin_with_an_invalid_answer(tmp_path: Path) -> None:
-    """A first line "[invalid]" is no JSON array, and its answer is incorrect."""
+def test_list_may_start_with_an_invalid_answer(tmp_path: Path) -> None:
+    """The first line "[invalid]" is not taken for a JSON array."""
     path = write_text(
         tmp_path / "m.lst", "\n".join(["[invalid]", *(LETTERS[key] for key in KEYS[1:])])
     )
@@ -339,8 +338,8 @@ def test_a_list_may_begin_with_an_invalid_answer(tmp_path: Path) -> None:
     assert [one.choice for one in found.predictions] == [None, *KEYS[1:]]
 
 
-def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
-    """A column of numeric ids, which pandas holds as floats, has the ids of a text file."""
+def test_integer_ids_read_as_floats_match_integer_ids(tmp_path: Path) -> None:
+    """Pandas stores a column of numeric ids as floats."""
     rows = [{"id": at, "question": f"Is it {at}?", "choices": ["a", "b"], "answer": at % 2}
             for at in range(6)]  # fmt: skip
     table = pd.DataFrame(rows).astype({"id": float})
@@ -366,16 +365,14 @@ def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
     assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
 
 
-def test_a_long_id_is_read_in_linear_time(tmp_path: Path) -> None:
-    """An id of many zeros, which is not a number, takes no longer than another."""
+def test_long_id_of_zeros_is_read_in_linear_time(tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.csv", f"id,m\nq0,A\n{'0' * 20_000}x,B\n")
     start = process_time()
     assert answers.read(path, DATA)["m"].by_id["q0"].choice == 0
     assert process_time() - start < 2
 
 
-def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
-    """The NA of R and Excel, like the NaN of pandas, means that the model was not asked."""
+def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path: Path) -> None:
     for missing in ("", "NaN", "<NA>", "NA", "#N/A"):
         said = [missing, *(LETTERS[key] for key in KEYS[1:])]
         path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(
@@ -388,7 +385,7 @@ def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
         assert len(answers.read(path, DATA)["m"].predictions) == 11
 
 
-def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
+def test_option_text_matches_with_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
     """COPA's options have lost their full stops; NA may be Namibia."""
     items = Dataset(
         Problem(f"q{at}", f"Which {at}?", ("DE", "NA"), 1, blank=None) for at in range(3)
@@ -401,8 +398,7 @@ def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) ->
     assert {name: one.choice for name, one in found.items()} == {"NA": 1, "q0": 0, "q1": 0, "q2": 0}
 
 
-def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
-    """JSON's true is the option "True"; records with `choice` may have letters as tables do."""
+def test_json_booleans_match_options_and_choice_may_be_a_letter(tmp_path: Path) -> None:
     items = Dataset(
         Problem(f"q{at}", f"Is {at} odd?", ("True", "False"), 0, blank=None) for at in range(3)
     )
@@ -414,14 +410,14 @@ def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path)
     assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 1]
 
 
-def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path) -> None:
-    """Equal scores are half an answer from samples, predictions and tables; `acc` is shown too."""
+def test_tied_scores_earn_partial_credit_in_every_source(data: Path, tmp_path: Path) -> None:
+    """A tie of two options counts one half. The log's own `acc` is also reported."""
     scores = [[-1.0 * (n not in (key, (key + at % 2) % 4)) for n in range(4)]
               for at, key in enumerate(KEYS)]  # fmt: skip
     paths = [
         write_jsonl(
             tmp_path / "m" / "samples_quiz_1.jsonl",
-            (_scored(p, own, acc=float(at % 3 > 0)) for at, (p, own) in
+            (_make_scored(p, own, acc=float(at % 3 > 0)) for at, (p, own) in
              enumerate(zip(DATA, scores, strict=True))),
         ),
         write_jsonl(tmp_path / "ours.jsonl",
@@ -445,12 +441,12 @@ def test_a_tie_is_worth_its_share_whatever_the_source(data: Path, tmp_path: Path
     assert _score(data, paths[0])["log"]["reported"] == {"acc": pytest.approx(8 / 12)}
 
 
-def test_a_filter_is_chosen_by_its_name(data: Path, tmp_path: Path) -> None:
-    """The first filter of a log is read and named, or the wanted one; never the best one."""
+def test_first_filter_of_a_log_is_used_by_default(data: Path, tmp_path: Path) -> None:
+    """It is not the filter with the best results. `--filter` selects another."""
     path = write_jsonl(
         tmp_path / "m" / "samples_quiz_1.jsonl",
         (
-            _sample(p, ["[invalid]" if name == "strict" and at > 3 else LETTERS[KEYS[at]]],
+            _make_sample(p, ["[invalid]" if name == "strict" and at > 3 else LETTERS[KEYS[at]]],
                     filter=name, exact_match=float(name != "strict" or at < 4))
             for at, p in enumerate(DATA)
             for name in ("strict", "flexible")
@@ -465,10 +461,10 @@ def test_a_filter_is_chosen_by_its_name(data: Path, tmp_path: Path) -> None:
     assert "name one of 'strict', 'flexible'" in _run("score", data, path, "--filter", "x")
 
 
-def test_the_first_trial_is_the_one_with_the_lowest_number(data: Path, tmp_path: Path) -> None:
-    """Of HELM's trials 10, 2 and 1, the first is read, wherever its requests are in the file."""
+def test_helm_trial_with_the_lowest_number_is_read(data: Path, tmp_path: Path) -> None:
+    """The order of the requests in the file does not matter."""
     read = [
-        json.loads(_helm(tmp_path, said, joint=True).read_text("utf-8"))
+        json.loads(_write_helm_state(tmp_path, said, joint=True).read_text("utf-8"))
         for said in ([(key + 1) % 4 for key in KEYS], KEYS)
     ]
     wrong, right = (one["request_states"] for one in read)
@@ -481,13 +477,12 @@ def test_the_first_trial_is_the_one_with_the_lowest_number(data: Path, tmp_path:
     assert (found["log"]["filter"], found["accuracy"]["right"]) == ("trial 1", 12)
 
 
-def test_models_are_not_compared_under_different_filters(data: Path, tmp_path: Path) -> None:
-    """If the first filters of two logs differ, one must be named, in one folder or in two."""
+def test_logs_with_different_first_filters_need_a_filter_name(data: Path, tmp_path: Path) -> None:
     both = ("strict", "flexible")
     for model, names in (("a", both), ("b", both[::-1])):
         write_jsonl(
             tmp_path / "logs" / model / "samples_quiz_1.jsonl",
-            (_sample(p, [LETTERS[KEYS[at]]], filter=name)
+            (_make_sample(p, [LETTERS[KEYS[at]]], filter=name)
              for at, p in enumerate(DATA) for name in names),
         )  # fmt: skip
     for paths in ([tmp_path / "logs"], [tmp_path / "logs" / "a", tmp_path / "logs" / "b"]):
@@ -497,26 +492,24 @@ def test_models_are_not_compared_under_different_filters(data: Path, tmp_path: P
         assert used == ["strict", "strict"]
 
 
-def test_epochs_and_scorers_are_chosen_by_their_names(tmp_path: Path) -> None:
-    """The first epoch and scorer are read and named, or the wanted ones."""
+def test_first_epoch_and_scorer_are_read_by_default(tmp_path: Path) -> None:
     wrong = {"value": "I", "answer": "E"}
     samples = [
-        _inspected(p, key if epoch == 1 else "?", epoch=epoch)
+        _make_inspect(p, key if epoch == 1 else "?", epoch=epoch)
         for epoch in (1, 2)
         for p, key in zip(DATA, KEYS, strict=True)
     ]
-    path = _log(tmp_path / "log.json", samples)
+    path = _write_log(tmp_path / "log.json", samples)
     assert _read(path).log.filter == "epoch 1"
     with pytest.raises(FormatError, match=r"no answer of .epoch 2. can be read"):
         _read(path, filters=["2"])
     for sample in samples:
         sample["scores"]["strict"] = wrong
-    path = _log(tmp_path / "log.json", samples)
+    path = _write_log(tmp_path / "log.json", samples)
     assert _read(path).log.filter == "epoch 1, choice"
 
 
-def _doubled(path: Path) -> None:
-    """Write a row of a file twice."""
+def _duplicate_row(path: Path) -> None:
     text = path.read_text("utf-8")
     if path.name == "scenario_state.json" or path.name == "log.json":
         record = json.loads(text)
@@ -529,12 +522,10 @@ def _doubled(path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [one for one in WITH_MISSING if one != "answers by id"])
-def test_several_unnamed_rows_of_an_item_are_refused(
-    source: str, data: Path, tmp_path: Path
-) -> None:
-    """Their number is reported, or the id; no row is chosen and none is merged."""
+def test_several_rows_of_one_item_are_refused(source: str, data: Path, tmp_path: Path) -> None:
+    """The error shows the number of rows or the id. No row is chosen, and none are merged."""
     path = SOURCES[source](tmp_path, KEYS)
-    _doubled(path)
+    _duplicate_row(path)
     for command in ("score", "audit"):
         refused = _run(command, data, path)
         assert any(
@@ -551,10 +542,10 @@ LOGS = [name for name in SOURCES if name.startswith(("lm", "in", "HELM", "Open")
 
 
 @pytest.mark.parametrize("source", LOGS)
-def test_the_order_of_items_and_options_changes_nothing_in_logs(
+def test_log_is_matched_whatever_the_order_of_items_and_options(
     source: str, tmp_path: Path
 ) -> None:
-    """Items with other ids, in another order and with their options reversed get the same."""
+    """The items also have other ids than in the log."""
     said = [(key + at % 3) % 4 for at, key in enumerate(KEYS)]
     path = SOURCES[source](tmp_path, [*said[:11], "?"])
     turned = Dataset(
@@ -567,7 +558,7 @@ def test_the_order_of_items_and_options_changes_nothing_in_logs(
 
 
 @pytest.mark.parametrize(("keys", "read"), [("АБВГ", None), ("ABCD", 0)])
-def test_a_letter_of_the_logs_script_is_a_letter(
+def test_letters_are_read_in_the_script_of_the_log(
     keys: str, read: int | None, tmp_path: Path
 ) -> None:
     """В is the third letter, not the option "В", exactly if the log's letters are Cyrillic."""
@@ -575,7 +566,7 @@ def test_a_letter_of_the_logs_script_is_a_letter(
         Problem(f"q{at}", f"Which sign is on map {at}?", options, 0, blank=None)
         for at, options in enumerate([("В", "А"), ("a well", "a mill"), ("a fort", "a ford")])
     )
-    rows = [_sample(p, [keys[0] if at else "В"], target=keys[0]) for at, p in enumerate(items)]
+    rows = [_make_sample(p, [keys[0] if at else "В"], target=keys[0]) for at, p in enumerate(items)]
     path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
     (found,) = answers.read(path, items).values()
     assert [one.choice for one in found.predictions] == [read, 0, 0]
@@ -583,11 +574,13 @@ def test_a_letter_of_the_logs_script_is_a_letter(
 
 @pytest.mark.parametrize("keys", ["ABCD", "0123", "1234"])
 @pytest.mark.parametrize("replies", ["0123", "1234"])
-def test_replies_may_be_numbers_of_another_kind_than_the_keys(
+def test_replies_may_be_numbered_differently_from_the_keys(
     tmp_path: Path, keys: str, replies: str
 ) -> None:
-    """Replies from 1 to 4 count from 1, also if the log's keys are letters or count from 0."""
-    rows = [_sample(p, [replies[key]], target=keys[key]) for p, key in zip(DATA, KEYS, strict=True)]
+    """Replies from 1 to 4 count from 1, even if the log's keys are letters or count from 0."""
+    rows = [
+        _make_sample(p, [replies[key]], target=keys[key]) for p, key in zip(DATA, KEYS, strict=True)
+    ]
     path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
@@ -596,21 +589,19 @@ def test_replies_may_be_numbers_of_another_kind_than_the_keys(
     assert len(notes) == (keys != replies)
 
 
-def test_null_is_not_the_option_none(tmp_path: Path) -> None:
-    """A reply that the harness lost is invalid, also if an option is "None"."""
+def test_null_reply_is_invalid_even_if_an_option_is_none(tmp_path: Path) -> None:
     items = Dataset(
         Problem(f"q{at}", f"What is on map {at}?", ("None", "A well"), 0, blank=None)
         for at in range(4)
     )
-    rows = [_sample(p, [None if at else "A"]) for at, p in enumerate(items)]
+    rows = [_make_sample(p, [None if at else "A"]) for at, p in enumerate(items)]
     (found,) = answers.read(
         write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), items
     ).values()
     assert [one.choice for one in found.predictions] == [0, None, None, None]
 
 
-def test_a_table_is_read_from_every_container(tmp_path: Path) -> None:
-    """CSV with an index of pandas, packed, JSON, JSON Lines and Parquet give the same answers."""
+def test_table_of_answers_is_read_from_every_container(tmp_path: Path) -> None:
     table = pd.DataFrame({"id": DATA.ids, "m": [LETTERS[key] for key in KEYS]})
     table.loc[0, "m"] = None
     table.to_csv(tmp_path / "a.csv")
@@ -623,10 +614,9 @@ def test_a_table_is_read_from_every_container(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "below"), [(10, True), (0, False)])
-def test_below_chance_are_only_valid_answers(
+def test_only_valid_answers_count_as_below_chance(
     wrong: int, below: bool, data: Path, tmp_path: Path
 ) -> None:
-    """Invalid answers put no model below chance; valid ones do, and score and audit say so."""
     items = make_twins(0, singles=40)
     formats.write(items, data)
     path = write_text(tmp_path / "t.csv", "id,m\n" + "".join(
@@ -635,16 +625,16 @@ def test_below_chance_are_only_valid_answers(
     for found in (_score(data, path)["below_chance"], _audit(data, path).get("below_chance")):
         assert (found and (found["right"], found["n"])) == ((0, 10) if below else None)
     for words in (["score", data], ["audit", data, "--no-probes", "--answers"]):
-        _, shown, _ = _typed(*words, path)
+        _, shown, _ = _run_cli(*words, path)
         assert ("below chance: 0 of 10 valid answers" in " ".join(shown.split())) == below
 
 
 @pytest.mark.parametrize("other", [(3,), (0, 1, 2, 5)])
-def test_items_whose_key_differs_in_the_log_are_listed(
+def test_items_whose_key_differs_in_the_log_are_listed_by_id(
     other: tuple[int, ...], data: Path, tmp_path: Path
 ) -> None:
-    """The data's key is measured; score and audit list the items by their ids."""
-    samples = [_sample(p, [LETTERS[KEYS[at]]], acc=float(at not in other))
+    """The key in the data, not the one in the log, is used for the score."""
+    samples = [_make_sample(p, [LETTERS[KEYS[at]]], acc=float(at not in other))
                for at, p in enumerate(DATA)]  # fmt: skip
     for at in other:
         samples[at]["target"] = LETTERS[(KEYS[at] + 1) % 4]
@@ -654,14 +644,14 @@ def test_items_whose_key_differs_in_the_log_are_listed(
     assert found["log"]["keys_differ"] == [f"q{at}" for at in other]
     assert "scores_differ" not in found["log"]
     assert _audit(data, path)["log"]["keys_differ"] == [f"q{at}" for at in other]
-    _, shown, _ = _typed("score", data, path)
+    _, shown, _ = _run_cli("score", data, path)
     count = f"{len(other)} item{'s' * (len(other) > 1)}"
     assert f"in {count} the log's key differs" in " ".join(shown.split())
 
 
-def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Path) -> None:
-    """A log that counts a letter as wrong which is its own key is listed; the letter counts."""
-    samples = [_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
+def test_log_scores_that_contradict_the_answer_are_listed(data: Path, tmp_path: Path) -> None:
+    """The log scores a reply as incorrect although it is the key; our score uses the reply."""
+    samples = [_make_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
                for at, p in enumerate(DATA)]  # fmt: skip
     found = _score(data, write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples))
     assert (found["accuracy"]["right"], found["log"]["scores_differ"]) == (12, ["q4"])
@@ -675,13 +665,12 @@ def test_scores_that_contradict_the_answer_are_counted(data: Path, tmp_path: Pat
         ("success", "the log contains answers to only 5 of 12"),
     ],
 )
-def test_the_status_of_an_incomplete_log_is_reported(
+def test_status_of_an_incomplete_log_is_reported(
     status: str, said: str, data: Path, tmp_path: Path
 ) -> None:
-    """Every command that reads the log reports it, and that part of the items is measured."""
-    samples = [_inspected(p, KEYS[at]) for at, p in enumerate(DATA[:5])]
+    samples = [_make_inspect(p, KEYS[at]) for at, p in enumerate(DATA[:5])]
     head = {"model": "m", "dataset": {"samples": 12}}
-    path = _log(tmp_path / "log.json", samples, eval=head, status=status)
+    path = _write_log(tmp_path / "log.json", samples, eval=head, status=status)
     assert f"{said}; 7 of 12" in _run("score", data, path)
     found = _score(data, path, "--partial")
     assert (found["log"]["status"], found["accuracy"]["n"]) == (said, 5)
@@ -690,10 +679,9 @@ def test_the_status_of_an_incomplete_log_is_reported(
 
 
 @pytest.mark.parametrize("more", [[], ["--partial"]])
-def test_only_its_length_shows_whether_a_list_is_complete(
+def test_list_of_another_length_is_refused_even_with_partial(
     more: list[str], data: Path, tmp_path: Path
 ) -> None:
-    """A list of the data's length is complete, another is refused, with --partial or without."""
     for end in ("", ".0"):
         path = write_text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
         assert _score(data, path, *more)["accuracy"]["right"] == 12
@@ -703,10 +691,9 @@ def test_only_its_length_shows_whether_a_list_is_complete(
 
 @pytest.mark.parametrize("known", [5, 7])
 @pytest.mark.parametrize("source", ["table of letters", "answers by id", "lm-eval, generated"])
-def test_another_data_set_is_suspected_if_fewer_than_half_match(
+def test_error_suggests_another_data_set_if_under_half_match(
     source: str, known: int, data: Path, tmp_path: Path
 ) -> None:
-    """The message says what was compared and how many match; half of the items are enough."""
     path = SOURCES[source](tmp_path, KEYS)
     formats.write([*DATA[:known], *_others(12 - known)], data)
     shown = _run("score", data, path)
@@ -763,22 +750,23 @@ def _others(n: int) -> list[Problem]:
         ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' don't match 4"),
     ],
 )  # fmt: skip
-def test_answers_that_would_be_misread_are_refused(
+def test_ambiguous_answers_are_refused(
     file: str, text: str, message: str, data: Path, tmp_path: Path
 ) -> None:
-    """Names that occur twice, keys that are no ids, and labels from 0 are not guessed at."""
     path = write_text(tmp_path / file, text)
     for command in ("score", "audit"):
         assert " ".join(message.split()) in _run(command, data, path)
 
 
 @pytest.mark.parametrize("marks", ["CIP", "CCC", "CNI"])
-def test_the_marks_of_a_scorer_are_not_letters(marks: str, data: Path, tmp_path: Path) -> None:
-    """A log of inspect_ai whose answers are its marks is refused; C is the third of three."""
+def test_grades_of_an_inspect_scorer_are_not_read_as_letters(
+    marks: str, data: Path, tmp_path: Path
+) -> None:
+    """C, for "correct", would be the third option."""
     samples = [
-        _inspected(p, 0, scores={"s": {"value": marks[at % 3], "answer": marks[at % 3]}})
+        _make_inspect(p, 0, scores={"s": {"value": marks[at % 3], "answer": marks[at % 3]}})
         for at, p in enumerate(DATA)
     ]
     for command in ("score", "audit"):
-        refused = _run(command, data, _log(tmp_path / "log.json", samples))
+        refused = _run(command, data, _write_log(tmp_path / "log.json", samples))
         assert "the answers of the scorer 's' are grades, such as C and I" in refused

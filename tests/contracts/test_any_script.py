@@ -1,4 +1,4 @@
-"""What every engine that reads words finds in scripts other than Latin."""
+"""Engines that read words find artifacts in scripts other than Latin."""
 
 from collections.abc import Callable
 
@@ -33,7 +33,7 @@ FRAMES = {
         ("{who}没有买{A}而是买了{B}，因为_{t}。", "比较便宜", "比较贵"),
         ("{A}撞到{B}的时候，_{t}。", "摔碎了", "没有坏"),
     ],
-    "Russian": [  # both mentions are inflected, and none is the option as it is written
+    "Russian": [  # both mentions are inflected, so neither is written like its option
         ("{who} положил {A} на {B}, хотя видел, что _ слишком {t}.", "большая", "маленькая"),
         ("{who} купил {A}, а не {B}, потому что _ {t}.", "дешевле", "дороже"),
         ("{who} уронил {A} на {B}, и _ {t}.", "разбилась", "уцелела"),
@@ -48,10 +48,10 @@ LANGUAGES = tuple(FRAMES)
 
 
 def twins(language: str, planted: float) -> Dataset:
-    """Return twins of a few templates.
+    """Return twins made from a few templates.
 
-    In the planted share of them the option that is mentioned first goes with the first trigger.
-    In the others it is drawn evenly which one does.
+    In a fraction `planted` of them, the option mentioned first is the answer with the first
+    trigger. In the others, the answer is random.
     """
     rng = np.random.default_rng(1)
     nouns, who, frames = NOUNS[language].split(), WHO[language].split(), FRAMES[language]
@@ -73,78 +73,78 @@ def twins(language: str, planted: float) -> Dataset:
     return Dataset(made, language)
 
 
-def by_light(pool: Dataset) -> float:
-    """Return what a linear model on the light embedder's vectors guesses of other twins."""
+def measure_light_vectors(pool: Dataset) -> float:
+    """Return the cross-validated accuracy of a linear model on LightEmbedder's vectors."""
     X = LightEmbedder(dimensions=128).embed(pool)
     return debias.probe(X, debias.get_problem_labels(pool), pool.groups).accuracy
 
 
-def by_hashed(pool: Dataset) -> float:
-    """Return the same of the stranger's vectors."""
+def measure_hashed_vectors(pool: Dataset) -> float:
+    """Return the cross-validated accuracy of a linear model on HashedEmbedder's vectors."""
     X = HashedEmbedder(dimensions=256).embed(pool)
     return debias.probe(X, debias.get_problem_labels(pool), pool.groups).accuracy
 
 
-def by_words(pool: Dataset) -> float:
-    """Return what word association guesses of the second half of the twins after the first."""
+def measure_word_association(pool: Dataset) -> float:
+    """Return its accuracy on the second half of the data, after training on the first."""
     half = len(pool) // 2
     solver = solve.WordAssociation.trained_on(pool[:half], smoothing=1)
     scores = zip(solver.score(pool[half:]), pool.answers[half:], strict=True)
     return float(np.mean([0.5 + 0.5 * np.sign(one[key] - one[1 - key]) for one, key in scores]))
 
 
-def by_clues(pool: Dataset) -> float:
-    """Return how many problems have a strongest clue that points to the answer, or none, halved."""
+def measure_clues(pool: Dataset) -> float:
+    """Return the fraction of problems whose strongest clue points to the answer.
+
+    A problem without a clue counts one half.
+    """
     leads = debias.find_associations(pool).count_clue_directions(range(len(pool)))
     return 0.5 + 0.5 * (leads.toward - leads.away) / leads.problems
 
 
-def by_pmi(pool: Dataset) -> float:
-    """Return the share of what PMI filtering removes in which the first goes with the first."""
+def measure_pmi_removals(pool: Dataset) -> float:
+    """Return the fraction of problems removed by PMI filtering that have the planted agreement."""
     removed = set(debias.pmi(pool, size=len(pool) // 2).removed.tolist())
     agree = []
     for row in removed:
         key = pool[row].options[pool.answers[row]]
-        first = pool[row].options[first_mentioned(pool[row])]
+        first = pool[row].options[find_first_mentioned(pool[row])]
         agree.append((key == first) == pool.ids[row].endswith("-0"))
     return float(np.mean(agree))
 
 
-def first_mentioned(problem: Problem) -> int:
+def find_first_mentioned(problem: Problem) -> int:
     """Return the index of the option that is mentioned first."""
     places = [problem.sentence.find(option[:2]) for option in problem.options]
     return int(places[1] < places[0])
 
 
 ENGINES: dict[str, Callable[[Dataset], float]] = {
-    "light": by_light,
-    "hashed": by_hashed,
-    "association": by_words,
-    "clues": by_clues,
+    "light": measure_light_vectors,
+    "hashed": measure_hashed_vectors,
+    "association": measure_word_association,
+    "clues": measure_clues,
 }
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_planted_artifact_is_found_in_any_script(engine: str, language: str) -> None:
-    """Where the first mention gives the answer away in 8 of 10 twins, each engine sees it."""
+def test_planted_artifact_is_found_in_any_script(engine: str, language: str) -> None:
     assert ENGINES[engine](twins(language, 0.8)) > 0.7
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_where_nothing_is_planted_nothing_is_found(engine: str, language: str) -> None:
-    """Of twins whose answers are coin flips, each engine guesses about one half."""
+def test_twins_with_random_answers_have_chance_accuracy(engine: str, language: str) -> None:
     assert abs(ENGINES[engine](twins(language, 0.0)) - 0.5) < 0.1  # three standard errors
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_pmi_removes_what_is_planted(language: str) -> None:
-    """Nine of ten that PMI filtering removes have the planted agreement; without it, it is half."""
-    assert by_pmi(twins(language, 0.5)) > 0.9
+def test_pmi_removes_problems_with_the_planted_agreement(language: str) -> None:
+    """Without PMI, one half of the removed problems would have it."""
+    assert measure_pmi_removals(twins(language, 0.5)) > 0.9
 
 
-def test_options_without_spaces_share_their_letters() -> None:
-    """Two Chinese options with a word in common are more alike than two without."""
+def test_options_without_spaces_are_similar_if_they_share_words() -> None:
     X = OptionsEmbedder(4096).embed_texts(["红色的茶杯", "绿色的茶杯", "一本旧书"])
     assert X[0] @ X[1] > 0.5 > 0.1 > abs(X[0] @ X[2])

@@ -1,4 +1,4 @@
-"""Copies are one observation: what holds one out has learnt from none of the others."""
+"""Copies of a problem are one observation: no split has them in both training and test."""
 
 from dataclasses import replace
 from functools import cache
@@ -21,15 +21,15 @@ THRICE = Dataset(
     for copy in range(COPIES)
     for problem in ONCE
 )
-"""Every problem three times over, in twins that know nothing of each other."""
+"""Three copies of each problem, in twins with separate ids."""
 
 NOISE = np.random.default_rng(0).standard_normal((len(ONCE), 90)).astype(np.float32)
-"""Vectors that say nothing of the answers, but tell each problem from all others."""
+"""Vectors that are independent of the answers but identify each problem."""
 
 
 @cache
-def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]:
-    """Return a filter on the problems once or more, and its figures."""
+def run_and_measure(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]:
+    """Return a filter's run on one or three copies of the problems, and its measures."""
     data = ONCE if copies == 1 else THRICE
     chosen = build.FilterRecipe(
         method=method,
@@ -45,9 +45,9 @@ def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]
     return run, filtering.measure(run, digest=data.digest, n=len(data), shown=())
 
 
-def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:
-    """What a linear model guesses is within noise the same, and its interval no narrower."""
-    once, thrice = (measured(copies, "none")[1].before for copies in (1, COPIES))
+def test_copies_change_neither_accuracy_nor_its_interval() -> None:
+    """The accuracy of a linear model differs only by noise; its interval is not narrower."""
+    once, thrice = (run_and_measure(copies, "none")[1].before for copies in (1, COPIES))
     assert once is not None
     assert thrice is not None
     assert thrice.n == COPIES * once.n
@@ -56,31 +56,30 @@ def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:
     assert thrice.accuracy < 0.6
 
 
-def test_what_a_direction_is_read_on_it_was_not_fitted_on() -> None:
-    """The answer axis shows nothing where problems can be told apart by their copies alone."""
-    [subset] = measured(COPIES, "none")[1].assessment.subsets
+def test_copies_do_not_make_the_answer_axis_significant() -> None:
+    """The axis is never tested on copies of the problems to which it was fitted."""
+    [subset] = run_and_measure(COPIES, "none")[1].assessment.subsets
     assert subset.axis.null is not None
     assert subset.axis.null.p > 0.05
 
 
-def test_a_null_flips_copies_together() -> None:
-    """AFLite finds copies by copies, and so does its null: the excess is none."""
-    excess = measured(COPIES, "aflite")[1].threshold_null
+def test_null_flips_the_answers_of_copies_together() -> None:
+    """AFLite learns from copies, and so does its null. Hence, there is no excess."""
+    excess = run_and_measure(COPIES, "aflite")[1].threshold_null
     assert excess is not None
     assert excess.value > 20
     assert excess.value <= excess.high
 
 
-def test_one_half_of_the_data_does_not_tell_of_copies_in_the_other() -> None:
-    """Across halves no problem is asked of whom a copy or its other half was learnt."""
-    run, _ = measured(COPIES, "none")
+def test_copies_do_not_raise_the_accuracy_of_verify() -> None:
+    """No problem is predicted from its copy or from the other half of its twin."""
+    run, _ = run_and_measure(COPIES, "none")
     found = debias.verify(run.X, run.y, lambda rows: rows, blocks=run.blocks, splits=2, draws=20)
     assert found.before[debias.LINEAR].accuracy < 0.6
     assert found.before[debias.TWO_PIECE].accuracy < 0.6
 
 
-def test_copies_are_no_clue() -> None:
-    """Words of one twin, written down twelve times, meet the right option in no other twin."""
+def test_words_repeated_only_in_copies_are_not_clues() -> None:
     twin = make_twins(1)
     data = Dataset(
         replace(half, id=f"{half.id}, {copy}", twin_id=f"{copy}")
@@ -90,8 +89,8 @@ def test_copies_are_no_clue() -> None:
     assert debias.find_associations(data, z=0.1).count_clue_directions(range(24)).toward == 0
 
 
-def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:
-    """Five rights of one problem that is there five times are one, with p = 1/2."""
+def test_p_value_of_fine_tuning_counts_copies_once() -> None:
+    """Five copies of one correct problem have p = 1/2; five different problems have 1/32."""
     singles = make_twins(0, singles=5, seed=1)
     copied = Dataset(replace(singles[0], id=f"{n}", twin_id=None) for n in range(5))
     p_values = []

@@ -1,4 +1,4 @@
-"""In every "k of n", n is the number asked: of people, problems and options that k could count."""
+"""In every "k of n", n counts only the people, problems or options that k could count."""
 
 import re
 from pathlib import Path
@@ -26,10 +26,9 @@ ITEMS = Dataset(
     weakest=st.integers(1, 3),
 )
 @examples(40)
-def test_people_left_are_counted_for_the_items_they_were_asked(
+def test_people_without_the_weakest_are_counted_per_asked_item(
     asked: list[set[int]], seed: int, weakest: int
 ) -> None:
-    """Without the weakest, an item has the people left who were asked it, and no others."""
     rng = np.random.default_rng(seed)
     said: list[Response] = []
     subjects: list[humans.Subject] = []
@@ -56,8 +55,8 @@ def test_people_left_are_counted_for_the_items_they_were_asked(
     assert all(right <= of for right, of in found)
 
 
-def _families() -> Dataset:
-    """Return 3 problems, each with 4 versions that have one word more than the last."""
+def _make_families() -> Dataset:
+    """Return 3 problems, each with a chain of 4 versions that each add a word."""
     problems: list[Problem] = []
     for at in range(3):
         problem = ITEMS[at]
@@ -69,13 +68,12 @@ def _families() -> Dataset:
     return Dataset(problems, "families")
 
 
-FAMILIES = _families()
+FAMILIES = _make_families()
 
 
 @given(st.lists(st.sets(st.integers(0, 14), min_size=1), min_size=2, max_size=3))
 @examples(20)
-def test_solvers_are_counted_by_the_problems_they_answered(answered: list[set[int]]) -> None:
-    """If solvers answered different problems, each share is of that solver's own."""
+def test_counts_of_a_solver_include_only_its_answered_problems(answered: list[set[int]]) -> None:
     solvers = {}
     for number, rows in enumerate(answered):
         families = [row for row in range(15) if row % 5 in (0, 1, 2) or row in rows]
@@ -103,8 +101,8 @@ def test_solvers_are_counted_by_the_problems_they_answered(answered: list[set[in
                 assert of.n == (int(own[1]) if own else count)
 
 
-def test_guessing_is_of_the_problems_that_a_solver_answered() -> None:
-    """Of solvers that answered problems with other numbers of options, each has its own chance."""
+def test_chance_accuracy_is_of_the_problems_a_solver_answered() -> None:
+    """Solvers that answered problems with 2 and with 3 options have different chance levels."""
     three = Problem("q", "The cup, jug and vase met and _ broke.", ("cup", "jug", "vase"), 0)
     scores, counts = {}, {}
     for name, data in (("two", ITEMS), ("three", Dataset([three] * 1))):
@@ -114,8 +112,8 @@ def test_guessing_is_of_the_problems_that_a_solver_answered() -> None:
     assert "Guessing gives 50.0 % (two), 33.3 % (three)" in table.note
 
 
-def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
-    """Questions whose words others share, and options without a word, were not searched for."""
+def test_overlap_counts_only_searched_questions_and_options(tmp_path: Path) -> None:
+    """Questions without words of their own and options without words are not searched for."""
     own = [
         Problem(f"o{at}", f"What did number {at} say of {at}?", ("+", f"minus{at}"), 0, blank=None)
         for at in range(4)

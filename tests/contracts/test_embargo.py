@@ -1,4 +1,4 @@
-"""Whatever writes problems for others to read keeps those under embargo to itself."""
+"""Functions that write problems for others omit those under embargo."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,21 +26,20 @@ SECRET = [problem.sentence for problem in MIXED if problem.embargo]
 
 
 def everything(folder: Path) -> str:
-    """Return all text below a folder as one."""
+    """Return the text of all files below a folder."""
     return "\n".join(
         path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()
     )
 
 
-def seen(folder: Path) -> list[str]:
-    """Return the secret sentences that a folder gives away."""
+def find_published_secrets(folder: Path) -> list[str]:
+    """Return the sentences under embargo that a folder contains."""
     text = everything(folder)
     return [sentence for sentence in SECRET if sentence in text]
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_a_format_keeps_the_mark_or_refuses(name: str, tmp_path: Path) -> None:
-    """A format either keeps the mark of the embargo or writes no problem that has it."""
+def test_format_keeps_the_embargo_mark_or_refuses_the_problem(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     try:
         formats.write([problem for problem in MIXED if problem.embargo], path, name)
@@ -53,10 +52,10 @@ def test_a_format_keeps_the_mark_or_refuses(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_convert_leaves_them_out(
+def test_convert_omits_and_counts_embargoed_problems(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`winosmith convert` writes none of them in any format, nor their copies, and counts them."""
+    """Their copies without the mark are omitted, too."""
     source, out = tmp_path / "source.jsonl", tmp_path / "out"
     formats.write([*MARKED, *COPIES], source)
     out.mkdir()
@@ -67,13 +66,13 @@ def test_convert_leaves_them_out(
     if code == 0:
         assert f"omitted: {2 * len(SECRET)} under embargo" in told
         assert (out / "file").stat().st_size
-    assert seen(out) == []
+    assert find_published_secrets(out) == []
     left = tmp_path / "left.jsonl"
     assert not left.exists() or not [s for s in SECRET if s in left.read_text("utf-8")]
 
 
-def test_convert_keeps_them_when_asked(tmp_path: Path) -> None:
-    """With --with-embargo they are kept, with their mark; a format that loses it refuses."""
+def test_convert_with_embargo_keeps_embargoed_problems(tmp_path: Path) -> None:
+    """A format that would lose the embargo is refused."""
     source, out = tmp_path / "source.jsonl", tmp_path / "out.csv"
     formats.write(MIXED.problems, source)
     assert main(["convert", str(source), str(out), "--with-embargo"]) == 0
@@ -85,16 +84,18 @@ def test_convert_keeps_them_when_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("export", [write_lm_eval_task, write_inspect_task])
-def test_a_task_for_a_harness_refuses_them(export: Callable[..., object], tmp_path: Path) -> None:
-    """A data set with problems under embargo is no task for a harness."""
+def test_harness_task_with_embargoed_problems_is_refused(
+    export: Callable[..., object], tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match="are under embargo"):
         export(MIXED, tmp_path / "task")
     assert not (tmp_path / "task").exists()
 
 
 @pytest.mark.parametrize("harness", ["lm-eval", "inspect-ai"])
-def test_convert_to_a_harness_leaves_them_out(harness: str, tmp_path: Path) -> None:
-    """`winosmith convert --to` a harness writes the others alone."""
+def test_convert_to_a_harness_omits_embargoed_problems_and_copies(
+    harness: str, tmp_path: Path
+) -> None:
     source, out = tmp_path / "source.jsonl", tmp_path / "task"
     formats.write([*MARKED, *(replace(one, answer=0) for one in COPIES)], source)
     assert main(["convert", str(source), str(out), "--to", harness]) == 0
@@ -102,4 +103,4 @@ def test_convert_to_a_harness_leaves_them_out(harness: str, tmp_path: Path) -> N
     text = everything(out)
     public = {p.sentence.split("_")[0] for p in MIXED if not p.embargo}
     assert not [start for start in before if start in text and start not in public]
-    assert seen(out) == []
+    assert find_published_secrets(out) == []

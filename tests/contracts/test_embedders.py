@@ -1,4 +1,4 @@
-"""What every embedder promises."""
+"""The contract of every embedder."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ MakeEmbedder = Callable[[Combine], Embedder]
 
 
 class _Lengths:
-    """An embedder of a user's own: the lengths of the texts, by no class of ours."""
+    """An embedder of a user, without our base classes: the lengths of the texts."""
 
     def __init__(self, combine: Combine):
         self.combine = combine
@@ -57,8 +57,8 @@ class _Lengths:
         "own",
     ]
 )
-def make(request: pytest.FixtureRequest) -> MakeEmbedder:
-    """Return a maker of each embedder that reads texts, by the way it combines."""
+def make_embedder(request: pytest.FixtureRequest) -> MakeEmbedder:
+    """Return a factory of each embedder, which takes how to combine the options' vectors."""
     if request.param == "light":
         return lambda combine: LightEmbedder(dimensions=128, combine=combine)
     if request.param == "light with corpus":
@@ -90,90 +90,87 @@ def _encoder(folder: Path, pooling: str, split_point: str | None, combine: Combi
 
 @pytest.fixture(params=["difference", "concat"])
 def combine(request: pytest.FixtureRequest) -> Combine:
-    """Return each way to combine."""
     return request.param
 
 
-def test_there_is_one_finite_vector_a_problem(make: MakeEmbedder, combine: Combine) -> None:
-    """The array is (n, d), float32 and finite."""
-    X = make(combine).embed(PROBLEMS)
+def test_embedding_is_one_finite_float32_vector_per_problem(
+    make_embedder: MakeEmbedder, combine: Combine
+) -> None:
+    X = make_embedder(combine).embed(PROBLEMS)
     assert X.ndim == 2
     assert len(X) == len(PROBLEMS)
     assert X.dtype == np.float32
     assert np.isfinite(X).all()
 
 
-def test_answers_make_no_difference(make: MakeEmbedder, combine: Combine) -> None:
-    """Answers kept, flipped or absent give equal vectors; ids and extra change nothing either."""
-    kept = make(combine).embed(PROBLEMS)
+def test_answers_make_no_difference(make_embedder: MakeEmbedder, combine: Combine) -> None:
+    """Neither do ids and `extra`."""
+    kept = make_embedder(combine).embed(PROBLEMS)
     flipped = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in PROBLEMS)
     told = Dataset(
         replace(p, id=f"{p.answer}-{row}", extra=Extra({"file.answer": p.answer}))
         for row, p in enumerate(PROBLEMS)
     )
     for other in (flipped, PROBLEMS.blind(), told):
-        assert make(combine).embed(other).tobytes() == kept.tobytes()
+        assert make_embedder(combine).embed(other).tobytes() == kept.tobytes()
 
 
-def test_the_same_problems_give_the_same_bytes(make: MakeEmbedder, combine: Combine) -> None:
-    """Asked twice, and made anew, an embedder gives the same bytes."""
-    embedder = make(combine)
+def test_same_problems_give_the_same_bytes(make_embedder: MakeEmbedder, combine: Combine) -> None:
+    embedder = make_embedder(combine)
     first = embedder.embed(PROBLEMS)
     assert embedder.embed(PROBLEMS).tobytes() == first.tobytes()
-    assert make(combine).embed(PROBLEMS).tobytes() == first.tobytes()
+    assert make_embedder(combine).embed(PROBLEMS).tobytes() == first.tobytes()
 
 
-def test_the_order_of_problems_makes_no_difference(make: MakeEmbedder, combine: Combine) -> None:
-    """In another order each problem has the same vector, within 1e-4."""
+def test_vectors_do_not_depend_on_the_order_of_problems(
+    make_embedder: MakeEmbedder, combine: Combine
+) -> None:
     order = np.random.default_rng(1).permutation(len(PROBLEMS))
-    X = make(combine).embed(PROBLEMS)
-    shuffled = make(combine).embed(PROBLEMS.select(order.tolist()))
+    X = make_embedder(combine).embed(PROBLEMS)
+    shuffled = make_embedder(combine).embed(PROBLEMS.select(order.tolist()))
     np.testing.assert_allclose(shuffled, X[order], atol=1e-4)
 
 
-def test_a_list_is_as_good_as_a_data_set(make: MakeEmbedder, combine: Combine) -> None:
-    """Any sequence of problems is embedded alike."""
+def test_list_and_dataset_give_equal_vectors(make_embedder: MakeEmbedder, combine: Combine) -> None:
     assert np.array_equal(
-        make(combine).embed(list(PROBLEMS)), make(combine).embed(Dataset(PROBLEMS))
+        make_embedder(combine).embed(list(PROBLEMS)),
+        make_embedder(combine).embed(Dataset(PROBLEMS)),
     )
 
 
-def test_swapped_options_turn_the_difference_around(make: MakeEmbedder) -> None:
-    """With the options swapped in every second problem, just those vectors change their sign."""
+def test_swapped_options_flip_the_sign_of_the_difference(make_embedder: MakeEmbedder) -> None:
     swapped = Dataset(
         replace(p, options=p.options[::-1]) if row % 2 else p for row, p in enumerate(PROBLEMS)
     )
-    X = make("difference").embed(PROBLEMS)
+    X = make_embedder("difference").embed(PROBLEMS)
     sign = np.where(np.arange(len(PROBLEMS)) % 2, -1, 1)[:, None]
-    np.testing.assert_allclose(make("difference").embed(swapped), X * sign, atol=1e-5)
+    np.testing.assert_allclose(make_embedder("difference").embed(swapped), X * sign, atol=1e-5)
 
 
-def test_swapped_options_change_places_in_concat(make: MakeEmbedder) -> None:
-    """With the options swapped, the two parts of the vector change places."""
+def test_swapped_options_swap_the_halves_of_concat(make_embedder: MakeEmbedder) -> None:
     swapped = Dataset(replace(p, options=p.options[::-1]) for p in PROBLEMS)
-    X = make("concat").embed(PROBLEMS)
+    X = make_embedder("concat").embed(PROBLEMS)
     width = X.shape[1] // 2
     turned = np.hstack([X[:, width:], X[:, :width]])
-    np.testing.assert_allclose(make("concat").embed(swapped), turned, atol=1e-5)
+    np.testing.assert_allclose(make_embedder("concat").embed(swapped), turned, atol=1e-5)
 
 
-def test_the_difference_is_that_of_the_parts(make: MakeEmbedder) -> None:
-    """`difference` is the first half of `concat` less the second."""
-    both = make("concat").embed(PROBLEMS)
+def test_difference_is_first_half_of_concat_minus_second(make_embedder: MakeEmbedder) -> None:
+    both = make_embedder("concat").embed(PROBLEMS)
     width = both.shape[1] // 2
-    difference = make("difference").embed(PROBLEMS)
+    difference = make_embedder("difference").embed(PROBLEMS)
     np.testing.assert_allclose(both[:, :width] - both[:, width:], difference, atol=1e-5)
 
 
-def test_more_than_two_options_are_refused_by_name(make: MakeEmbedder, combine: Combine) -> None:
-    """A problem with three options is refused, and its id is named."""
+def test_problems_with_three_options_are_refused_with_their_id(
+    make_embedder: MakeEmbedder, combine: Combine
+) -> None:
     three = Problem("three-options", "They say the _ stood there.", ("amber", "kettle", "yarn"))
     with pytest.raises(DataError, match="three-options"):
-        make(combine).embed([*PROBLEMS, three])
+        make_embedder(combine).embed([*PROBLEMS, three])
 
 
-def test_an_array_keeps_the_same_promises() -> None:
-    """Given vectors come back by id: any order, any answers, the same bytes."""
+def test_array_embedder_returns_vectors_by_id() -> None:
     X = np.random.default_rng(0).normal(size=(len(PROBLEMS), 5)).astype(np.float32)
     embedder: Embedder = ArrayEmbedder(X, ids=PROBLEMS.ids)
     assert embedder.embed(PROBLEMS).tobytes() == X.tobytes()
@@ -181,27 +178,25 @@ def test_an_array_keeps_the_same_promises() -> None:
     assert embedder.embed(PROBLEMS[::-1]).tobytes() == X[::-1].tobytes()
 
 
-def test_questions_of_two_options_are_embedded(make: MakeEmbedder, combine: Combine) -> None:
-    """Questions get finite vectors that differ where the questions do; of more options, none."""
+def test_questions_need_two_options(make_embedder: MakeEmbedder, combine: Combine) -> None:
     asked = [
         Problem(
             f"{n}", f"Which {word} is kept in the old _lamp_?", ("the cup", "a jug"), blank=None
         )
         for n, word in enumerate(("vessel", "of the heavier vessels", "book"))
     ]
-    X = make(combine).embed(asked)
+    X = make_embedder(combine).embed(asked)
     assert X.shape[0] == 3
     assert np.isfinite(X).all()
     more = Problem("more", "Which?", ("a", "b", "c"), blank=None)
     with pytest.raises(DataError, match="two options"):
-        make(combine).embed([more])
+        make_embedder(combine).embed([more])
 
 
 @pytest.mark.parametrize("kind", ["options", "encoder"])
-def test_a_text_has_one_vector_wherever_it_stands(
+def test_text_has_the_same_vector_alone_and_as_an_option(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
-    """What reads texts gives each the vector that it has as an option, alone or among others."""
     embedder: OptionsEmbedder | EncoderEmbedder
     if kind == "options":
         embedder = OptionsEmbedder(64)

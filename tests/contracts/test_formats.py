@@ -1,4 +1,4 @@
-"""What holds of every format, published or ours."""
+"""The contract of every format, published or our own."""
 
 # ruff: noqa: E501 - a record is a line
 import json
@@ -146,7 +146,7 @@ nurse\tpatient\t0\tThe $OCCUPATION told the $PARTICIPANT that $NOM_PRONOUN was o
 {"question": "What bounced as the cup hit the jug?", "choices": ["the cup", "the jug"], "answer": 0}
 """,
 }  # fmt: skip
-"""A small file in each format: a right and a wrong answer, in two records."""
+"""A small file in each format: two records, whose answers are 1 and 0."""
 
 BROKEN = {
     "winosmith": ("and _ bounced", "and bounced", 2, "the sentence has no blanks ('_')"),
@@ -185,10 +185,10 @@ BROKEN = {
     "evograd": ("the jug,1,1", "the jug,1,far", 3, "the distance is 'far'; it must be a whole"),
     "questions": (', "the jug"], "answer": 0', '], "answer": 0', 2, "the number of options is 1; it must be 2 to 26"),
 }  # fmt: skip
-"""How to break the second record: what is replaced, by what, its line, and what is told of it."""
+"""Damage to the second record: old text, new text, line, and part of the error message."""
 
 
-def a_file(folder: Path, text: str, **settings: str) -> Path:
+def write_file(folder: Path, text: str, **settings: str) -> Path:
     """Return a new file with this text, byte by byte."""
     path = folder / "file"
     path.write_bytes(text.encode(**settings))
@@ -197,17 +197,16 @@ def a_file(folder: Path, text: str, **settings: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 class TestEveryFormat:
-    """A small file in each format, whole and damaged."""
+    """Reads a small file in each format, intact and damaged."""
 
-    def test_it_is_recognised_by_its_content(self, tmp_path: Path, name: str) -> None:
-        """A small file is recognised by its own format, and by no other but, last, questions."""
-        rows = data.read(a_file(tmp_path, TEXTS[name]))
+    def test_file_is_recognised_only_by_its_own_format(self, tmp_path: Path, name: str) -> None:
+        """Only `questions`, which is tried last, may recognise it, too."""
+        rows = data.read(write_file(tmp_path, TEXTS[name]))
         found = [known.name for known in formats.FORMATS if known.recognises(rows)]
         assert found in ([name], [name, "questions"])
 
-    def test_it_is_read(self, tmp_path: Path, name: str) -> None:
-        """Both records are read, each with the answer that the file states."""
-        items = formats.read_items(a_file(tmp_path, TEXTS[name]))
+    def test_both_records_are_read_with_their_answers(self, tmp_path: Path, name: str) -> None:
+        items = formats.read_items(write_file(tmp_path, TEXTS[name]))
         copies = 6 if name == "winogender-templates" else 1
         assert len(items) == 2 * copies
         first, second = items[0], items[copies]
@@ -225,33 +224,35 @@ class TestEveryFormat:
     def test_newlines_and_byte_order_marks_do_not_matter(
         self, tmp_path: Path, name: str, encoding: str
     ) -> None:
-        """CR LF newlines, a byte-order mark and no newline at the end give the same items."""
-        plain = formats.read_items(a_file(tmp_path, TEXTS[name]))
+        """The changed file has no newline at its end, either."""
+        plain = formats.read_items(write_file(tmp_path, TEXTS[name]))
         changed = TEXTS[name].rstrip("\n").replace("\n", "\r\n")
-        path = a_file(tmp_path, changed, encoding=encoding)
+        path = write_file(tmp_path, changed, encoding=encoding)
         assert formats.read_items(path) == plain
 
-    def test_separators_of_unicode_end_no_record(self, tmp_path: Path, name: str) -> None:
-        """U+2028 and U+0085 inside a text are text: the file has the same number of records."""
+    def test_unicode_separators_do_not_end_a_record(self, tmp_path: Path, name: str) -> None:
+        """U+2028 and U+0085 are part of the text."""
         text = re.sub(r"hit the|told the (?!\$)", "hit\u2028the\u0085other ", TEXTS[name])
-        assert len(formats.read_items(a_file(tmp_path, text), name)) == len(
-            formats.read_items(a_file(tmp_path, TEXTS[name]))
+        assert len(formats.read_items(write_file(tmp_path, text), name)) == len(
+            formats.read_items(write_file(tmp_path, TEXTS[name]))
         )
 
-    def test_a_bad_record_is_named(self, tmp_path: Path, name: str) -> None:
-        """A malformed record ends the reading with its file, line and reason."""
+    def test_malformed_record_is_reported_with_file_line_and_reason(
+        self, tmp_path: Path, name: str
+    ) -> None:
         old, new, line, reason = BROKEN[name]
         assert old in TEXTS[name]
-        path = a_file(tmp_path, TEXTS[name].replace(old, new, 1))
+        path = write_file(tmp_path, TEXTS[name].replace(old, new, 1))
         with pytest.raises(FormatError) as caught:
             formats.read_items(path, name)
         assert str(caught.value).startswith(f"{path}:{line}: ")
         assert reason in str(caught.value)
 
-    def test_a_bad_record_can_be_set_aside(self, tmp_path: Path, name: str) -> None:
-        """With `skip_bad` the other record is read, and the bad one is in the file, with why."""
+    def test_skip_bad_writes_the_malformed_record_to_a_file(
+        self, tmp_path: Path, name: str
+    ) -> None:
         old, new, line, reason = BROKEN[name]
-        path = a_file(tmp_path, TEXTS[name].replace(old, new, 1))
+        path = write_file(tmp_path, TEXTS[name].replace(old, new, 1))
         items = formats.read_items(path, name, skip_bad=tmp_path / "bad")
         aside = [json.loads(text) for text in (tmp_path / "bad").read_text().splitlines()]
         copies = 6 if name == "winogender-templates" else 1
@@ -260,18 +261,18 @@ class TestEveryFormat:
         assert reason in aside[0]["reason"]
         assert new.strip() in aside[0]["record"]
 
-    def test_a_file_cut_short_is_not_taken_for_whole(self, tmp_path: Path, name: str) -> None:
-        """Without its last 20 characters a file is refused or gives fewer records, never all."""
-        whole = formats.read_items(a_file(tmp_path, TEXTS[name]))
-        path = a_file(tmp_path, TEXTS[name][:-20])
+    def test_truncated_file_is_refused_or_gives_other_records(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        whole = formats.read_items(write_file(tmp_path, TEXTS[name]))
+        path = write_file(tmp_path, TEXTS[name][:-20])
         try:
             items = formats.read_items(path, name)
         except FormatError:
             return
         assert len(items) < len(whole) or items != whole
 
-    def test_other_files_are_refused(self, tmp_path: Path, name: str) -> None:
-        """Forced to read another format's file, it refuses it instead of failing."""
+    def test_files_in_other_formats_are_refused(self, tmp_path: Path, name: str) -> None:
         for other in NAMES:
             same = (
                 {"wsc-xml", "pdp-xml"}, {"csv", "winogrande"}, {"csv", "questions"},
@@ -279,7 +280,7 @@ class TestEveryFormat:
             )  # fmt: skip
             if any({name, other} <= names for names in same) or "jsonl" in name + other:
                 continue
-            path = a_file(tmp_path, TEXTS[other])
+            path = write_file(tmp_path, TEXTS[other])
             if other != name and other not in ("evograd", "winogrande"):
                 with pytest.raises(FormatError):
                     formats.read_items(path, name)
@@ -307,10 +308,10 @@ class TestEveryFormat:
             ("ok\n가".encode("iso-2022-kr"), "but in ISO-2022-KR; name its encoding with"),
         ],
     )
-    def test_what_is_no_text_is_refused(
+    def test_empty_files_and_unknown_encodings_are_refused(
         self, tmp_path: Path, name: str, raw: bytes, told: str
     ) -> None:
-        """An empty file and other encodings are refused with what to do, whatever the format."""
+        """The message has the detected encoding and the option to name it."""
         (tmp_path / "file").write_bytes(raw)
         with pytest.raises(FormatError, match=re.escape(told)):
             formats.read_items(tmp_path / "file", name)
@@ -328,43 +329,40 @@ class TestEveryFormat:
         ("sentid\tsentences\n1\tb\n", "'winogender', but the file lacks the column 'sentence'"),
     ],
 )
-def test_the_nearest_format_is_named(tmp_path: Path, text: str, told: str) -> None:
-    """A file that no format fits is told which one is nearest, and what it lacks for it."""
+def test_unrecognised_file_is_reported_with_the_nearest_format(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    """The message states what the file lacks for it."""
     with pytest.raises(FormatError) as caught:
-        formats.read(a_file(tmp_path, text))
+        formats.read(write_file(tmp_path, text))
     assert "no known format fits its content; the nearest is " in str(caught.value)
     assert told in str(caught.value)
     assert "name one with `format_name=`" in str(caught.value)
 
 
-def test_what_is_near_to_nothing_is_told_so(tmp_path: Path) -> None:
-    """Where a file shares nothing with any format, none is the nearest: it lacks a question."""
+def test_file_unlike_all_formats_is_reported_without_a_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"file:1: no question column .*; no known format fits"):
-        formats.read(a_file(tmp_path, "a,b\n1,2\n"))
+        formats.read(write_file(tmp_path, "a,b\n1,2\n"))
 
 
-def test_every_format_has_a_small_file() -> None:
-    """No format is left out of these tests."""
+def test_every_format_has_test_data() -> None:
     assert set(TEXTS) == set(BROKEN) == set(NAMES)
 
 
-def test_every_format_is_in_the_reference() -> None:
-    """The page on formats has a row for each, with what is kept, and a section."""
+def test_every_format_is_in_the_reference_docs() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/formats.md").read_text("utf-8")
     for name in NAMES:
         assert page.count(f"| `{name}` |") == 1, name
         assert len(re.findall(rf"^### .*`{name}`", page, re.MULTILINE)) == 1, name
 
 
-def test_an_unknown_format_is_told_with_the_known_ones(tmp_path: Path) -> None:
-    """Reading or writing an unknown format lists the known ones."""
+def test_unknown_format_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no format 'excel'; the formats are copa-xml, csv"):
-        formats.read(a_file(tmp_path, TEXTS["csv"]), "excel")
+        formats.read(write_file(tmp_path, TEXTS["csv"]), "excel")
 
 
-def test_a_format_that_is_only_read_is_not_written(tmp_path: Path) -> None:
-    """Asking for a file in a format that is only read names the five that are written."""
-    items = formats.read_items(a_file(tmp_path, TEXTS["csv"]))
+def test_writing_a_read_only_format_is_refused(tmp_path: Path) -> None:
+    items = formats.read_items(write_file(tmp_path, TEXTS["csv"]))
     with pytest.raises(FormatError) as caught:
         formats.write(items, tmp_path / "out", "wsc-xml")
     assert str(caught.value) == (

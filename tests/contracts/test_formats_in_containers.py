@@ -1,4 +1,4 @@
-"""Every format is read from every container that can store its records, with the same result."""
+"""Formats give the same items from every container that can store their records."""
 
 import bz2
 import csv
@@ -32,7 +32,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 class Stored(NamedTuple):
-    """Records in a container: what is read, and how messages name its last record."""
+    """Records in a container, and how errors refer to its last record."""
 
     container: Any
     last: str
@@ -65,7 +65,7 @@ def _delimited(records: Records, separator: str, encoding: str = "utf-8", above:
 def _in_file(
     raw: Callable[[Records], bytes], above: int = 0, unit: str = "line"
 ) -> Callable[[Records, Path], Stored]:
-    """Return the container of one file, in which the first record is `above` lines down."""
+    """Return a container in one file, in which `above` lines precede the first record."""
 
     def store(records: Records, folder: Path) -> Stored:
         path = folder / "file"
@@ -137,7 +137,7 @@ def _arrow(records: Records, how: str) -> bytes:
 
 
 def _workbook(records: Records) -> bytes:
-    """Return a workbook with an empty second sheet, as Excel once wrote."""
+    """Return a workbook with an empty second sheet, as old versions of Excel made it."""
     book, file = openpyxl.Workbook(), io.BytesIO()
     names = [*_columns(records)]
     book.active.append(names)
@@ -150,14 +150,14 @@ def _workbook(records: Records) -> bytes:
 
 
 class Polars:
-    """The methods of a table of polars that are asked for."""
+    """A stand-in for a table of polars, with only the methods that are called."""
 
     def __init__(self, records: Records):
         self._table = pyarrow.Table.from_pylist(list(records))
         self.columns = self._table.column_names
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its columns, as polars does."""
+        """Return the columns, as polars does."""
         return dict(zip(self.columns, self._table.columns, strict=True))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -214,7 +214,7 @@ OF_TEXT = {
     "copa-xml": "its records are elements of XML",
     "dpr": "its records are four lines, without names",
 }
-"""Formats that no container of names and values can store; the compressions store them."""
+"""Formats whose records have no names and values, so that they are only compressed."""
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
@@ -242,7 +242,7 @@ BAD: dict[str, dict[str, Any]] = {
     "evograd": {"index": "2", "distance": "far"},
     "questions": {"choices": ["the cup"]},
 }
-"""What is changed in the last record of a format's small file to make a further, bad one."""
+"""Changes that make the last record of a format's small file malformed."""
 
 
 def _records(folder: Path, name: str) -> list[Mapping[str, Any]]:
@@ -253,8 +253,8 @@ def _records(folder: Path, name: str) -> list[Mapping[str, Any]]:
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
-def test_a_format_is_read_from_every_container(tmp_path: Path, name: str, container: str) -> None:
-    """The items are those of its published file, and a bad record is named by its place."""
+def test_format_is_read_from_every_container(tmp_path: Path, name: str, container: str) -> None:
+    """The error for a malformed record contains its place."""
     records = _records(tmp_path, name)
     expected = formats.read_items(tmp_path / "small")
     (tmp_path / "small").unlink()
@@ -269,8 +269,8 @@ def test_a_format_is_read_from_every_container(tmp_path: Path, name: str, contai
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("name", OF_TEXT)
-def test_a_format_of_text_is_read_compressed(tmp_path: Path, name: str, compression: str) -> None:
-    """The items, and the lines of bad records, are those of the file itself."""
+def test_compressed_text_format_is_read(tmp_path: Path, name: str, compression: str) -> None:
+    """Malformed records have the same line numbers."""
     path = tmp_path / "file"
     text = (
         TEXTS[name].replace(">A  <", ">Z<").replace('id="2"', "").replace("jug\nthe cup", "jug\nx")
@@ -284,8 +284,7 @@ def test_a_format_of_text_is_read_compressed(tmp_path: Path, name: str, compress
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
-def test_a_span_is_that_of_the_record(tmp_path: Path, name: str) -> None:
-    """The text from a record's start to its end is its own, in JSON Lines, an array and CSV."""
+def test_span_of_a_record_contains_its_text(tmp_path: Path, name: str) -> None:
     records = _records(tmp_path, name)
     for container in ("JSON Lines", "JSON array", "CSV with sep= in UTF-16"):
         rows = data.read(CONTAINERS[container](records, tmp_path).container)
@@ -295,8 +294,7 @@ def test_a_span_is_that_of_the_record(tmp_path: Path, name: str) -> None:
         assert len(list(rows)) == len(records)
 
 
-def test_standard_input_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path "-" is standard input, which may be read again."""
+def test_standard_input_can_be_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = gzip.compress(TEXTS["winogrande"].encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     (tmp_path / "file").write_bytes(raw)
@@ -304,8 +302,7 @@ def test_standard_input_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert formats.read_items("-") == formats.read_items(tmp_path / "file")
 
 
-def test_files_of_two_formats_are_refused(tmp_path: Path) -> None:
-    """A folder is one data set: the message names the first file of another format."""
+def test_folder_with_files_in_two_formats_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(TEXTS["winogrande"], "utf-8")
     (tmp_path / "b.csv").write_text(TEXTS["evograd"], "utf-8")
     with pytest.raises(FormatError, match=r"a\.jsonl is in the format 'winogrande', but .*b\.csv"):
@@ -313,8 +310,8 @@ def test_files_of_two_formats_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["2", 2, 2.0])
-def test_types_of_answers_do_not_matter(answer: object) -> None:
-    """A text, a whole number and the same as a float are one answer; gaps are withheld ones."""
+def test_type_of_an_answer_does_not_matter(answer: object) -> None:
+    """Empty values are withheld answers."""
     record = {"qID": "A-1", "sentence": "A _ fell.", "option1": "cup", "option2": "jug"}
     gaps = [None, "", float("nan")]
     rows = [{**record, "qID": f"Q{n}-1", "answer": one} for n, one in enumerate([answer, *gaps])]

@@ -1,4 +1,4 @@
-"""Any problem at all, written and read again: what comes back is what the format promises."""
+"""Random problems are unchanged after a round trip, as far as the format promises."""
 
 import tempfile
 from collections.abc import Callable
@@ -17,7 +17,7 @@ WORDS = st.lists(
     min_size=1,
     max_size=4,
 ).map(" ".join)
-"""Tidy texts: words with single spaces."""
+"""Texts of words with single spaces."""
 
 WILD = st.text(
     st.one_of(
@@ -27,11 +27,11 @@ WILD = st.text(
     min_size=1,
     max_size=12,
 )
-"""Texts with anything in them: quotation marks, line ends, formulas, control characters."""
+"""Texts with any characters: quotation marks, newlines, formulas, control characters."""
 
 
 def problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
-    """Return a strategy for problems whose texts are drawn from another one."""
+    """Return a strategy for problems with texts from another strategy."""
     filled = texts.filter(lambda text: bool(text.strip()))
     labels = filled.map(str.strip)
     options = st.lists(filled, min_size=2, max_size=5, unique_by=str.strip).map(tuple)
@@ -60,8 +60,8 @@ def problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
     )
 
 
-def written_and_read(items: list[formats.Item], name: str) -> list[formats.Item]:
-    """Return what comes back of the items, or skip the example when the format refuses them."""
+def write_and_read(items: list[formats.Item], name: str) -> list[formats.Item]:
+    """Return the items after a round trip; skip the example if the format refuses them."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         try:
@@ -72,17 +72,16 @@ def written_and_read(items: list[formats.Item], name: str) -> list[formats.Item]
 
 
 def told(lost: formats.Losses) -> set[str]:
-    """Return the names of all fields that did not come back as they were."""
+    """Return the names of all fields that the round trip has changed."""
     return lost.lost.keys() | lost.changed.keys() | lost.added.keys()
 
 
-def two_options(problem: Problem) -> Problem:
-    """Return the problem with its first two options."""
+def keep_two_options(problem: Problem) -> Problem:
     return replace(problem, options=problem.options[:2], answer=problem.answer and 1)
 
 
 def question(problem: Problem) -> Problem:
-    """Return the problem as a question, which has no blank."""
+    """Return the problem without its blank, as a question."""
     return replace(problem, blank=None, pronoun=None, twin_id=None)
 
 
@@ -96,26 +95,24 @@ LAW = examples(
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
 @LAW
 @given(found=st.lists(problems(WILD), min_size=1, max_size=3, unique_by=lambda p: p.id))
-def test_our_own_formats_hold_any_problem(name: str, found: list[Problem]) -> None:
-    """Our JSON Lines and plain tables give back every field of any problem, whatever its texts."""
-    assert written_and_read(list(found), name) == found
+def test_our_formats_round_trip_every_field(name: str, found: list[Problem]) -> None:
+    assert write_and_read(list(found), name) == found
 
 
 @pytest.mark.parametrize(
     ("name", "texts", "shape"),
-    [("winogrande", WILD, two_options), ("questions", WORDS, question)],
+    [("winogrande", WILD, keep_two_options), ("questions", WORDS, question)],
 )
 @LAW
 @given(data=st.data())
-def test_a_writer_keeps_what_it_promises_or_refuses(
+def test_writer_keeps_its_promised_fields_or_refuses(
     name: str,
     texts: st.SearchStrategy[str],
     shape: Callable[[Problem], Problem],
     data: st.DataObject,
 ) -> None:
-    """Of any problem that a format accepts, the fields that it keeps come back as they were."""
     problem = shape(data.draw(problems(texts)))
-    back = written_and_read([problem], name)
+    back = write_and_read([problem], name)
     assert len(back) == 1
     assert not formats.get_writer(name).kept_fields & told(formats.find_losses([problem], back))
 
@@ -128,12 +125,11 @@ def test_a_writer_keeps_what_it_promises_or_refuses(
     candidate=WORDS,
     holds=st.sampled_from([True, False, None]),
 )
-def test_claims_come_back(
+def test_superglue_round_trips_claims(
     before: str, pronoun: str, after: str, candidate: str, holds: bool | None
 ) -> None:
-    """Any claim whose text holds its candidate comes back from SuperGLUE's form."""
     claim = Claim("0", f"{candidate} {before} _ {after}", candidate, holds, pronoun)
-    back = written_and_read([claim], "superglue-wsc")
+    back = write_and_read([claim], "superglue-wsc")
     assert not formats.get_writer("superglue-wsc").kept_fields & told(
         formats.find_losses([claim], back)
     )

@@ -1,4 +1,4 @@
-"""Every published file is read as what it is, completely, and by its own format alone."""
+"""Published files are read completely, and recognised by only one format."""
 
 import functools
 from dataclasses import replace
@@ -13,7 +13,7 @@ from winosmith.errors import FormatError
 
 
 class File(NamedTuple):
-    """A real file: its format, its problems or claims, its twins, and the lines that are bad."""
+    """The expected format, number of items and of twins, and the lines of malformed records."""
 
     format: str
     items: int
@@ -91,20 +91,18 @@ FILES: dict[str, File] = {
     "winogrande_predictions/hsjplus_krr_ws_both_non_paired.csv": File("winogrande", 91),
     "winogrande_predictions/ugorsahin_chatgpt_results.csv": File("csv", 1267, 284),
 }  # fmt: skip
-"""Every published file that is problems or claims, by its path in the folder of the data."""
+"""All published files with problems or claims, by their path in the data folder."""
 
 OTHERS = (".xml", ".json", ".jsonl", ".tsv", ".csv", ".txt", ".lst", ".md", ".dtd", ".all")
-"""Endings of the files that are looked at when it is checked what no format recognises."""
+"""Extensions of the files that no format may recognise."""
 
 ONE_OF_EACH = {file.format: path for path, file in FILES.items() if "train_" not in path}
-"""One file of each format."""
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_published_file_is_read_completely(data_dir: Path, path: str) -> None:
-    """Format, records, twins and bad lines of a published file are as known."""
+def test_published_file_is_read_completely(data_dir: Path, path: str) -> None:
     contents = formats.scan(data_dir / path)
     problems = Dataset([item for item in contents.items if isinstance(item, Problem)])
     bad = tuple(found.line for found in contents.bad)
@@ -112,10 +110,10 @@ def test_a_published_file_is_read_completely(data_dir: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_published_file_bears_the_signs_of_one_format(data_dir: Path, path: str) -> None:
-    """No other format recognises a published file, so its name need never be said.
+def test_published_file_is_recognised_by_one_format(data_dir: Path, path: str) -> None:
+    """`questions`, which is tried last, may recognise it, too.
 
-    Questions may: they are what is tried last.
+    Thus, users never need to name the format.
     """
     rows = data.read(data_dir / path)
     *others, last = (known.name for known in formats.FORMATS if known.recognises(rows))
@@ -123,8 +121,8 @@ def test_a_published_file_bears_the_signs_of_one_format(data_dir: Path, path: st
     assert not others or last == "questions"
 
 
-def test_what_is_no_problems_is_recognised_by_none(data_dir: Path) -> None:
-    """Labels, predictions, other tasks and readme files fit no format, and the error says so."""
+def test_files_without_problems_are_not_recognised(data_dir: Path) -> None:
+    """They are labels, predictions, other tasks and readme files."""
     looked_at = 0
     for path in sorted(data_dir.rglob("*")):
         name = path.relative_to(data_dir).as_posix()
@@ -144,10 +142,9 @@ def test_what_is_no_problems_is_recognised_by_none(data_dir: Path) -> None:
         if file.format in WRITERS
     ],
 )
-def test_a_published_file_survives_its_own_format(
+def test_published_file_round_trips_in_its_own_format(
     data_dir: Path, tmp_path: Path, path: str
 ) -> None:
-    """What is read, written in the same format and read again is the same."""
     contents = formats.scan(data_dir / path)
     name = contents.format.name
     formats.write(contents.items, tmp_path / "again", name)
@@ -155,7 +152,7 @@ def test_a_published_file_survives_its_own_format(
     lost = formats.find_losses(contents.items, again.items)
     assert (again.format.name, again.bad) == (name, [])
     assert lost.missing == 0
-    # A pair's two texts are written as one question: as columns they would make it a pair again.
+    # The two texts of a pair are written as one question; two columns would be a pair again.
     pair = {"extra questions.premise", "extra questions.hypothesis"}
     assert set(lost.lost) == (pair if path == "winogender/WinoGender.jsonl" else set())
     assert not lost.added
@@ -164,14 +161,15 @@ def test_a_published_file_survives_its_own_format(
 
 @functools.cache
 def _items(path: Path) -> list[formats.Item]:
-    """Return what a file holds; nobody changes it."""
+    """Return the items of a file. Callers must not change them."""
     return list(formats.scan(path).items)
 
 
 @pytest.mark.parametrize("path", ONE_OF_EACH.values())
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
-def test_our_own_formats_lose_nothing(data_dir: Path, tmp_path: Path, path: str, name: str) -> None:
-    """Every published file comes back complete from our JSON Lines and from a plain table."""
+def test_published_file_round_trips_in_our_formats(
+    data_dir: Path, tmp_path: Path, path: str, name: str
+) -> None:
     items = _items(data_dir / path)
     if name == "csv" and not all(isinstance(item, Problem) for item in items):
         with pytest.raises(FormatError, match="--recast problems"):
@@ -182,16 +180,15 @@ def test_our_own_formats_lose_nothing(data_dir: Path, tmp_path: Path, path: str,
 
 
 @pytest.mark.parametrize("name", ["winogrande", "superglue-wsc", "questions"])
-def test_what_a_format_keeps_it_keeps_of_every_file(
+def test_written_format_keeps_its_promised_fields(
     data_dir: Path, tmp_path: Path, name: str
 ) -> None:
-    """Written to any format that takes them, problems keep the fields that it promises to keep."""
     writer = WRITERS[name]
     for path in ONE_OF_EACH.values():
         found = _items(data_dir / path)[:300]
         items = [item for item in found if isinstance(item, writer.item_types)]
         reasons = formats.find_unwritable(items, name)
-        fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
+        fitting = [collapse_spaces(item) for row, item in enumerate(items) if row not in reasons]
         if not fitting:
             assert len(reasons) == len(items), path
             continue
@@ -206,7 +203,7 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
         ), path
 
 
-def tidied(item: formats.Item) -> formats.Item:
+def collapse_spaces(item: formats.Item) -> formats.Item:
     """Return the item with single spaces, as most formats read it."""
     if isinstance(item, Problem):
         return replace(
@@ -217,8 +214,7 @@ def tidied(item: formats.Item) -> formats.Item:
     return replace(item, candidate=" ".join(item.candidate.split()))
 
 
-def test_reading_grows_with_the_lines(data_dir: Path, tmp_path: Path) -> None:
-    """Four times the problems of WinoGrande take four times the calls to read."""
+def test_work_of_reading_is_linear_in_the_lines(data_dir: Path, tmp_path: Path) -> None:
     lines = (data_dir / "winogrande/train_l.jsonl").read_text("utf-8").splitlines(keepends=True)
     work = {}
     for count in (500, 1000, 4000):

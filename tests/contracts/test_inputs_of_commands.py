@@ -1,4 +1,4 @@
-"""Each command measures every input that can be read, or refuses its content."""
+"""Commands measure problems from every readable file, and refuse other content."""
 
 import gzip
 import json
@@ -87,7 +87,7 @@ COMMANDS = {
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Return the command line in an empty folder."""
+    """Return the command line, in a folder that contains only `labels.lst`."""
     monkeypatch.chdir(tmp_path)
     Path("labels.lst").write_text("1\n" * len(DATA))
     return Cli(capsys)
@@ -95,8 +95,8 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("command", [*COMMANDS, "build"])
 @pytest.mark.parametrize("name", INPUTS)
-def test_a_command_measures_what_is_read(cli: Cli, name: str, command: str) -> None:
-    """Problems are measured whatever the file; claims are measured, or refused as claims."""
+def test_command_accepts_problems_from_every_file(cli: Cli, name: str, command: str) -> None:
+    """All commands except `stats` and `convert` refuse true-or-false claims."""
     INPUTS[name](Path(name))
     words = [command, name, *COMMANDS.get(command, "").replace("DATA", name).split()]
     words += OWN.split() if name == "columns.csv" else []
@@ -107,28 +107,27 @@ def test_a_command_measures_what_is_read(cli: Cli, name: str, command: str) -> N
         words = ["build", "b.toml", "--out", "out"]
     if name == "claims.jsonl" and command not in ("stats", "convert"):
         assert "true-or-false claims" in cli.refused(*words)
-    else:  # 1: the vectors do not show the difference of these texts
+    else:  # exit code 1: the vectors don't distinguish these texts
         assert main(words) in (0, 1)
 
 
-def test_columns_that_a_recipe_lacks_are_named_as_its_keys(cli: Cli) -> None:
-    """The message names the recipe's table, not an option of another command."""
+def test_missing_columns_of_a_recipe_are_reported_as_recipe_keys(cli: Cli) -> None:
+    """The error does not mention the options of another command."""
     _table(Path("in.csv"))
     Path("b.toml").write_text('name = "b"\ndata = "in.csv"')
     assert "`question` in the table [columns]" in cli.refused("build", "b.toml", "--out", "out")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "train", "transfer"])
-def test_every_reading_command_has_the_options_of_reading(command: str, cli: Cli) -> None:
-    """No command that reads data lacks an option that another one has for it."""
+def test_every_reading_command_has_all_reading_options(command: str, cli: Cli) -> None:
     shown = cli(command, "--help")
     options = "--from --question --choices --answer --answer-is --pair-by --skip-bad".split()
     assert [option for option in options if f"  {option} " not in shown] == []
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "solve"])
-def test_every_bad_record_is_listed_before_the_refusal(cli: Cli, command: str) -> None:
-    """Of a file with only bad records, --skip-bad has all with their reasons, and no data."""
+def test_file_of_bad_records_is_refused_after_listing_them(cli: Cli, command: str) -> None:
+    """`--skip-bad` does not overwrite a data file."""
     Path("in.jsonl").write_text(BAD * 3)
     words = [command, "in.jsonl", *COMMANDS[command].split(), "--pair-by", "p", "--skip-bad"]
     assert "two options are equal" in cli.refused(*words, "bad.jsonl")
@@ -138,10 +137,10 @@ def test_every_bad_record_is_listed_before_the_refusal(cli: Cli, command: str) -
     assert "is not a list of omitted records" in cli.refused(*words, "in.jsonl")
 
 
-def test_a_build_lists_the_records_that_it_omits(cli: Cli) -> None:
-    """The report and its JSON have only their number; the file has their places and reasons.
+def test_build_lists_omitted_records_only_in_the_skip_bad_file(cli: Cli) -> None:
+    """The report and its JSON contain only their number.
 
-    A reason may have the id of a test problem, which the published files replace.
+    An error may contain the id of a test problem, which the published files replace.
     """
     first = LINES.splitlines(keepends=True)[0]
     Path("in.jsonl").write_text(LINES + BAD + first)
@@ -157,8 +156,7 @@ def test_a_build_lists_the_records_that_it_omits(cli: Cli) -> None:
     assert json.loads(first)["id"] in again["reason"]
 
 
-def test_an_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
-    """The sound records of two splits are measured, and the file has the bad ones of both."""
+def test_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
     for name in ("train.jsonl", "test.jsonl"):
         Path(name).write_text(LINES + BAD)
     words = ["audit", "train.jsonl", "test.jsonl", *COMMANDS["audit"].split(), "--skip-bad", "bad"]
@@ -167,8 +165,7 @@ def test_an_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
     assert files == ["train.jsonl", "test.jsonl"]
 
 
-def test_python_functions_take_what_is_read(cli: Cli) -> None:
-    """A DataFrame and a path are audited and filtered like the data set that they contain."""
+def test_python_functions_accept_dataframes_and_paths(cli: Cli) -> None:
     formats.write(DATA.problems, "in.jsonl")
     frame = pd.DataFrame(map(json.loads, formats.to_lines(DATA)))
     for given in (frame, "in.jsonl", {"dev": frame}):

@@ -1,6 +1,6 @@
-"""The JSON of every command has the committed shape; that of a measurement has the same values.
+"""The JSON of every command has the committed shape; that of measurements, also its values.
 
-Renew the snapshot after a change on purpose, and list old → new in the changelog:
+After an intended change, renew the snapshot, and list the old and new values in the changelog:
 
     WINOSMITH_RENEW=1 .venv/bin/python -m pytest tests/contracts/test_json_of_commands.py
 """
@@ -44,7 +44,7 @@ ELSEWHERE = {
         [name for name in ways() if name.startswith("admin ")], "a site, in tests/web and tests/cli"
     ),
 }
-"""Commands that are not run here, and why."""
+"""Commands that are not run here, with the reason."""
 
 DATA = make_twins(16, singles=2)
 
@@ -112,7 +112,7 @@ VALUES = {
     "humans results": "humans results data.jsonl said.jsonl --subjects subjects.jsonl --without 1",
     "humans select": "humans select data.jsonl said.jsonl --floor 0.5 --out chosen",
 }
-"""Commands that measure, whose values are compared as well."""
+"""Commands that measure. Their values are compared, too."""
 
 SHAPES = {
     "build": "build build.toml --out built",
@@ -132,8 +132,8 @@ SHAPES = {
 }
 
 
-def _evolved() -> Dataset:
-    """Return families in which each version adds a word to one that came before."""
+def _make_evolved() -> Dataset:
+    """Return families in which each version adds a word to an earlier one."""
     problems: list[Problem] = []
     for root in make_twins(0, singles=4):
         family = [root]
@@ -149,12 +149,12 @@ def _evolved() -> Dataset:
 
 
 def _write_inputs() -> None:
-    """Write the made data that the commands read into the current folder."""
+    """Write the input files of all commands into the current folder."""
     for name, text in TOML.items():
         Path(name).write_text(text, "utf-8")
     formats.write(DATA, "data.jsonl")
     formats.write(practice.generate_corpus(40, seed=6).dataset.problems, "pool.jsonl")
-    evolved, rng = _evolved(), np.random.default_rng(0)
+    evolved, rng = _make_evolved(), np.random.default_rng(0)
     formats.write(evolved, "evolved.jsonl")
     for name, every in (("near", 3), ("far", 5)):
         said = [Prediction(p.id, (p.answer or 0) ^ (row % every == 1)) for row, p in
@@ -189,11 +189,11 @@ def _write_inputs() -> None:
     scores = [{"id": pair.a.id, "a": rng.normal(), "b": rng.normal()} for pair in keyed.pairs]
     lines = [{"release": keyed.digest, "model": "new"}, *scores]
     Path("exposed.jsonl").write_text("".join(dump_json(line) + "\n" for line in lines))
-    _write_test()
+    _write_human_test()
 
 
 def _items(seed: int = 0) -> list[Problem]:
-    """Return questions with three options, of which the key is the longest."""
+    """Return questions with three options, of which the answer is the longest."""
     rng = np.random.default_rng(seed)
     items = []
     for at in range(30):
@@ -203,8 +203,8 @@ def _items(seed: int = 0) -> list[Problem]:
     return items
 
 
-def _write_test() -> None:
-    """Write a test that six people took, three on each half, and the votes of three judges."""
+def _write_human_test() -> None:
+    """Write a test by six people, three on each half, and the votes of three judges."""
     said, people = [], []
     for who in range(6):
         mine = [DATA[pair[who % 2]] for pair in DATA.twins]
@@ -230,30 +230,32 @@ def _write_test() -> None:
     )
 
 
-def _shape(value: Any) -> Any:
-    """Return the keys and types of a JSON value; one shape for all entries of a list or map."""
+def _get_shape(value: Any) -> Any:
+    """Return the keys and types of a JSON value. Entries of a list or map share one shape."""
     if isinstance(value, dict):
-        shapes = {key: _shape(one) for key, one in value.items()}
+        shapes = {key: _get_shape(one) for key, one in value.items()}
         different = {dump_json(one) for one in shapes.values()}
         is_map = len(shapes) > 8 and len(different) == 1
         return {"*": next(iter(shapes.values()))} if is_map else shapes
     if isinstance(value, list):
-        return [json.loads(one) for one in sorted({dump_json(_shape(one)) for one in value})]
+        return [json.loads(one) for one in sorted({dump_json(_get_shape(one)) for one in value})]
     return "null" if value is None else type(value).__name__
 
 
-def _values(value: Any, most: int = 4) -> Any:
-    """Return the values of a JSON value with five digits; the first ones of a long list or map."""
+def _round_values(value: Any, most: int = 4) -> Any:
+    """Return the values with five digits; of a long list or map, only the first ones."""
     if isinstance(value, dict):
         is_map = len(value) > 30
         kept = list(value.items())[: most if is_map else None]
-        return {key: _values(one) for key, one in kept} | ({"…": len(value)} if is_map else {})
+        return {key: _round_values(one) for key, one in kept} | (
+            {"…": len(value)} if is_map else {}
+        )
     if isinstance(value, list):
         most = 1 if value and isinstance(value[0], dict) else most
         more = [f"… {len(value)}"] if len(value) > most else []
-        return [*map(_values, value[:most]), *more]
+        return [*map(_round_values, value[:most]), *more]
     if isinstance(value, str):
-        is_sentence = len(value) > 30 and " " in value  # wording is free
+        is_sentence = len(value) > 30 and " " in value  # the wording may change
         return (
             "a sentence"
             if is_sentence
@@ -262,8 +264,8 @@ def _values(value: Any, most: int = 4) -> Any:
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
-def _printed(words: str, code: int = 0) -> Any:
-    """Return what a command prints with --json."""
+def _run(words: str, code: int = 0) -> Any:
+    """Return the JSON that a command prints."""
     parts = [str(next(Path().glob(word), word)) if "*" in word else word for word in words.split()]
     with redirect_stdout(io.StringIO()) as printed:
         ended = main([*parts, "--json"])
@@ -271,34 +273,33 @@ def _printed(words: str, code: int = 0) -> Any:
     return json.loads(printed.getvalue())
 
 
-def _files(folder: str) -> dict[str, Any]:
-    """Return the shapes of the JSON files that commands wrote below a folder."""
+def _get_shapes_of_files(folder: str) -> dict[str, Any]:
+    """Return the shapes of the JSON files below a folder."""
     found = {path.as_posix(): path for path in sorted(Path(folder).rglob("*.json"))}
-    return {name: _shape(json.loads(path.read_text("utf-8"))) for name, path in found.items()}
+    return {name: _get_shape(json.loads(path.read_text("utf-8"))) for name, path in found.items()}
 
 
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Return the JSON of all commands, each run once on made data."""
+    """Return the JSON of all commands, each run once on generated data."""
     installed("pyarrow", "typst")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    blank = b'<svg viewBox="0 0 1 1"></svg>'  # drawings take most of the time
+    blank = b'<svg viewBox="0 0 1 1"></svg>'  # rendering charts takes most of the time
     monkeypatch.setattr("winosmith.report._svg._render_chart", lambda *_: blank)
     with chdir(tmp_path):
         _write_inputs()
-        made = {name: _values(_printed(words)) for name, words in VALUES.items()}
+        made = {name: _round_values(_run(words)) for name, words in VALUES.items()}
         for name, words in SHAPES.items():
             if name == "humans enter":
                 code = json.loads(Path("sheets/a-1.json").read_text())["code"]
                 Path("paper.csv").write_text(f"subject,sheet,1,2,3\nP1,{code},A,B,X\n")
-            made[name] = _shape(_printed(words))
+            made[name] = _get_shape(_run(words))
             if (folder := words.partition("--out ")[2].split(" ")[0]) and Path(folder).is_dir():
-                made[f"{name}: files"] = _files(folder)
+                made[f"{name}: files"] = _get_shapes_of_files(folder)
     return made
 
 
-def test_the_json_of_commands_is_the_committed_one(found: dict[str, Any]) -> None:
-    """Each command that prints JSON, and each JSON file, is as in the snapshot."""
+def test_json_of_commands_matches_the_snapshot(found: dict[str, Any]) -> None:
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     text = re.sub(r"[\[{][^\[\]{}]{,150}[\]}]", lambda leaf: " ".join(leaf[0].split()), text)
     if os.environ.get("WINOSMITH_RENEW"):
@@ -308,8 +309,7 @@ def test_the_json_of_commands_is_the_committed_one(found: dict[str, Any]) -> Non
     assert not changes, changes
 
 
-def test_every_command_with_json_is_run_or_excused() -> None:
-    """No command with the option --json lacks a snapshot without a reason."""
+def test_every_command_with_json_is_in_the_snapshot_or_excused() -> None:
     offered = {
         name for name, way in ways().items() if any("--json" in p.opts for p in way[-1].params)
     }

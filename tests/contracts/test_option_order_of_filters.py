@@ -1,10 +1,10 @@
-"""Which option is written first means nothing to any filter, probe or figure of a filter's report.
+"""Filters, probes and the numbers in a filter's report ignore which option is written first.
 
-Exempt is what is about position by its nature: the number of answers at either place, vectors of
-`concat` and those from elsewhere, whose probes have an intercept, and the agreement of judges, the
-categories of which are the places. So is PMI filtering with the label "option-1", the paper's own
-reading, which is about the option that is written first. AFLite's classifiers have an intercept, as
-Algorithm 1's have; what that changes is noise, as another seed's is.
+Exceptions concern the position itself: the number of answers at each position, vectors of
+`concat` and imported vectors, whose probes have an intercept, and the agreement of judges, whose
+categories are the positions. Another is PMI filtering with the label "option-1", as in the
+paper, where the label is the first option. AFLite's classifiers have an intercept, as in
+Algorithm 1; its effect is noise, like that of another seed.
 """
 
 from collections.abc import Collection
@@ -31,7 +31,7 @@ CROSSED = (
     Problem("z-a", "They saw old Ann and new Ann, and the _ won.", ("old Ann", "new Ann"), 0, "z"),
     Problem("z-b", "They saw old Ann and new Ann, and the _ lost.", ("new Ann", "old Ann"), 0, "z"),
 )
-"""Twins that mention their options in two orders, not at all, or write them in two orders."""
+"""Twins that mention their options in two orders or not at all, or write them in two orders."""
 
 COPIES = tuple(
     replace(problem, id=f"{problem.id}, copied", twin_id="copied", options=problem.options[::-1],
@@ -44,8 +44,8 @@ ROWS = range(len(DATA))
 SWAPS = st.sets(st.sampled_from(ROWS))
 
 
-def swapped(data: Dataset, rows: Collection[int]) -> Dataset:
-    """Return the problems with the options of some, and their answers with them, swapped."""
+def swap_options_of(data: Dataset, rows: Collection[int]) -> Dataset:
+    """Return the data with the options and answers of some problems swapped."""
     return Dataset(
         replace(problem, options=problem.options[::-1], answer=1 - problem.answer)
         if row in rows and problem.answer is not None
@@ -57,38 +57,35 @@ def swapped(data: Dataset, rows: Collection[int]) -> Dataset:
 @pytest.mark.parametrize("variant", get_args(debias.PmiVariant))
 @given(rows=SWAPS, size=st.integers(0, len(DATA)))
 @examples(40)
-def test_pmi_filtering_scores_and_keeps_the_same(
+def test_pmi_filtering_ignores_the_order_of_options(
     variant: debias.PmiVariant, rows: set[int], size: int
 ) -> None:
-    """Whatever options are swapped, each twin has its score, and what is kept is the same."""
     there, turned = (
-        debias.pmi(data, size=size, variant=variant) for data in (DATA, swapped(DATA, rows))
+        debias.pmi(data, size=size, variant=variant) for data in (DATA, swap_options_of(DATA, rows))
     )
     np.testing.assert_array_equal(there.scores, turned.scores)
     assert there.kept.tolist() == turned.kept.tolist()
 
 
-def test_the_halves_of_a_twin_share_their_first_option() -> None:
-    """Where halves mention their options in two orders, one of them says which is the first."""
+def test_halves_of_a_twin_share_their_first_mentioned_option() -> None:
+    """The halves may mention their options in different orders."""
     data = Dataset(CROSSED)
     first = [
         data[row].options[k] for row, k in enumerate(metrics.find_first_mentioned_options(data))
     ]
     assert first == ["Ann", "Ann", "cup", "cup", "old Ann", "old Ann"]
-    assert metrics.find_first_mentioned(data[1]) == 1  # alone, it mentions Beth first
+    assert metrics.find_first_mentioned(data[1]) == 1  # without its twin, Beth is first
 
 
 @given(rows=SWAPS, seed=st.integers(0, 9))
-def test_the_shuffled_order_is_the_same(rows: set[int], seed: int) -> None:
-    """Splits and draws in whole blocks take the same problems."""
-    orders = [blocks.shuffle(data, seed) for data in (DATA, swapped(DATA, rows))]
+def test_block_shuffle_ignores_the_order_of_options(rows: set[int], seed: int) -> None:
+    orders = [blocks.shuffle(data, seed) for data in (DATA, swap_options_of(DATA, rows))]
     assert orders[0][0].ids == orders[1][0].ids
     assert orders[0][1] == orders[1][1]
 
 
 @given(rows=SWAPS)
-def test_clues_are_the_same(rows: set[int]) -> None:
-    """The same words point to the same options, as strongly."""
+def test_clues_ignore_the_order_of_options(rows: set[int]) -> None:
     cars = [
         Problem(f"c{n}", f"In {n} a red car passed the blue car and the _ was fast.",
                 ("red car", "blue car"), 0)
@@ -96,7 +93,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
     ]  # fmt: skip
     made = Dataset([*cars, *practice.generate_corpus(40, seed=5).dataset])
     told = []
-    for data in (made, swapped(made, rows)):
+    for data in (made, swap_options_of(made, rows)):
         clues = debias.find_associations(data, z=1.5).clues
         told.append(
             [
@@ -111,12 +108,11 @@ def test_clues_are_the_same(rows: set[int]) -> None:
 @pytest.mark.parametrize("method", ["mirror", "pmi", "random", "none"])
 @given(rows=SWAPS)
 @examples(8)
-def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> None:
-    """Kept sets, probes, nulls, KL and scatters do not know in which order options are written."""
+def test_filter_measures_ignore_the_order_of_options(method: Any, rows: set[int]) -> None:
     keep = None if method in ("mirror", "none") else 20
     chosen = build.FilterRecipe(method=method, keep=keep, aim="chance", null_draws=20)
     records = []
-    for data in (DATA, swapped(DATA, rows)):
+    for data in (DATA, swap_options_of(DATA, rows)):
         X = embed.LightEmbedder(64).embed(data)
         run = build.run_filter(data, X, chosen, seed=1)
         filtering = Filtering(
@@ -125,13 +121,12 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
         measures = filtering.measure(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
         record = measures.record()
         for subset in record["assessment"]["subsets"]:
-            del subset["answers"]  # about the order of options by its nature
+            del subset["answers"]  # depends on the order of options by definition
         records.append((run.kept.tolist(), run.reasons, record))
     assert records[0] == records[1]
 
 
-def test_what_swaps_change_of_aflite_is_noise() -> None:
-    """Swapping every other problem's options changes AFLite's kept set no more than a seed does."""
+def test_swapped_options_change_aflite_no_more_than_a_seed() -> None:
     data = practice.generate_corpus(150, seed=7, strength=0.5).dataset
     m, k = debias.suggest_sizes(len(data))
 
@@ -142,7 +137,9 @@ def test_what_swaps_change_of_aflite_is_noise() -> None:
         return frozenset(range(len(which))) - set(found.kept.tolist())
 
     rng = np.random.default_rng(0)
-    turned = [swapped(data, set(np.flatnonzero(rng.random(len(data)) < 0.5))) for _ in range(4)]
+    turned = [
+        swap_options_of(data, set(np.flatnonzero(rng.random(len(data)) < 0.5))) for _ in range(4)
+    ]
     by_seed = [removed(data, seed) for seed in range(4)]
     by_swap = [removed(other, 0) for other in turned]
     alike_by_seed = [_jaccard(a, b) for a, b in combinations(by_seed, 2)]

@@ -1,6 +1,6 @@
-"""Which option is written first means nothing: no figure over answers depends on it.
+"""No metric of predictions depends on the order in which options are written.
 
-The law and its exemptions: docs/decisions/0019-order-of-options.md.
+The rule and its exceptions: docs/decisions/0019-order-of-options.md.
 """
 
 import json
@@ -21,10 +21,11 @@ from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import make_families, make_twins
 
 Orders = tuple[tuple[int, ...], ...]
-"""For each problem the places that its options had before."""
+"""For each problem, the previous positions of its options."""
 
 
-def _many() -> list[Problem]:
+def _make_many() -> list[Problem]:
+    """Return problems with 3 to 5 options."""
     names = ("cup", "jug", "pot", "lamp", "bowl")
     return [
         Problem(f"many-{n}", f"Someone put {word} things near the _ today.", names[: 3 + n % 3], 0)
@@ -45,19 +46,19 @@ WINOGENDER = [
     for answer in (0, 1)
 ]
 
-DATA = Dataset([*make_twins(8, singles=3), *_many(), *make_families([1, 2, 4], [3, 3], [1, 2]),
+DATA = Dataset([*make_twins(8, singles=3), *_make_many(), *make_families([1, 2, 4], [3, 3], [1, 2]),
                 *WINOGENDER])  # fmt: skip
-"""Twins, singles, three to five options, families, and Winogender's."""
+"""Twins, singles, problems with three to five options, families, and Winogender problems."""
 
 
-def reordered(problem: Problem, order: tuple[int, ...]) -> Problem:
-    """Return a problem with its options written in another order, and its answer with them."""
+def reorder_options(problem: Problem, order: tuple[int, ...]) -> Problem:
+    """Return a problem with its options in another order, and its answer adjusted."""
     answer = None if problem.answer is None else order.index(problem.answer)
     return replace(problem, options=tuple(problem.options[at] for at in order), answer=answer)
 
 
-def following(prediction: Prediction, order: tuple[int, ...]) -> Prediction:
-    """Return a prediction for the problem in that order; of a tie the first is the choice."""
+def reorder_prediction(prediction: Prediction, order: tuple[int, ...]) -> Prediction:
+    """Return a prediction with its options in that order. Of tied options, the first is chosen."""
     tied = tuple(sorted(order.index(option) for option in prediction.tied))
     scores = tuple(prediction.scores[at] for at in order) if prediction.scores else ()
     chosen = [order.index(option) for option in prediction.chosen]
@@ -69,7 +70,7 @@ SCORES = st.one_of(st.sampled_from([-3.0, -1.0, -1.0 - 1e-9, 0.0]), st.floats(-9
 
 @st.composite
 def answers(draw: st.DrawFn, *, scored: bool = False) -> tuple[Prediction, ...]:
-    """Draw a solver's predictions: with scores, without, tied, partly tied, against its scores."""
+    """Draw predictions of a solver: scored, only chosen, tied, or contradicting their scores."""
     found = []
     kinds = ["scores"] if scored else ["scores", "choice", "tied", "against"]
     for problem in DATA:
@@ -93,17 +94,17 @@ def orders(draw: st.DrawFn) -> Orders:
     return tuple(tuple(draw(st.permutations(range(len(p.options))))) for p in DATA)
 
 
-def _same(one: Any, other: Any, where: str = "") -> None:
-    """Compare two records, numbers within 1e-6, but for the signatures of the data."""
+def _assert_same(one: Any, other: Any, where: str = "") -> None:
+    """Compare two records, with numbers within 1e-6, except for the data's signatures."""
     assert type(one) is type(other) or isinstance(one, int | float), (where, one, other)
     if isinstance(one, dict):
         assert one.keys() == other.keys(), where
         for key in one.keys() - {"signature"}:
-            _same(one[key], other[key], f"{where}/{key}")
+            _assert_same(one[key], other[key], f"{where}/{key}")
     elif isinstance(one, list | tuple):
         assert len(one) == len(other), where
         for at, pair in enumerate(zip(one, other, strict=True)):
-            _same(*pair, f"{where}/{at}")
+            _assert_same(*pair, f"{where}/{at}")
     elif isinstance(one, int | float):
         assert other == pytest.approx(one, rel=1e-6, abs=1e-6), where
     else:
@@ -116,46 +117,45 @@ ONE: dict[str, Callable[[Graded], Any]] = {
     "guessing": lambda g: [metrics.guessing_p_value(g), g.chances.mean()],
     "stability": lambda g: metrics.measure_stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
-        g, {p.id: ["NN"] * len(metrics_tokens(p.sentence)) for p in g.dataset}
+        g, {p.id: ["NN"] * len(split_into_tokens(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [
-        metrics.measure_gender_gap(_of_winogender(g), WOMEN, reading=reading).record()
+        metrics.measure_gender_gap(_select_winogender(g), WOMEN, reading=reading).record()
         for reading in ("answer", "occupation")
     ],
     "roots": lambda g: sorted(find_unsolved_ids(g.dataset, [g.predictions])),
-    "next round": lambda g: _next(g),
+    "next round": lambda g: _plan_next_round(g),
 }
-"""Every figure over one solver's predictions."""
+"""All metrics of one solver's predictions."""
 
 TWO: dict[str, Callable[[Graded, Graded], Any]] = {
     "compare": lambda a, b: metrics.compare({"a": a, "b": b}).record(),
-    "agreement": lambda a, b: vars_of(metrics.measure_agreement(a, b)),
+    "agreement": lambda a, b: make_dict(metrics.measure_agreement(a, b)),
     "forgetting": lambda a, b: metrics.measure_forgetting(a, b).record(),
     "survival": lambda a, b: metrics.compare_survival(a, b, draws=200).record(),
 }
-"""Every figure over two solvers' predictions."""
+"""All metrics of two solvers' predictions."""
 
 
-def metrics_tokens(sentence: str) -> list[str]:
-    """Return the tokens of a sentence."""
+def split_into_tokens(sentence: str) -> list[str]:
     from winosmith.text import tokenize
 
     return list(tokenize(sentence))
 
 
-def vars_of(found: Any) -> dict[str, Any]:
+def make_dict(found: Any) -> dict[str, Any]:
     """Return the attributes of a slotted dataclass."""
     from dataclasses import asdict
 
     return asdict(found)
 
 
-def _of_winogender(graded: Graded) -> Graded:
+def _select_winogender(graded: Graded) -> Graded:
     rows = [row for row, p in enumerate(graded.dataset) if p.id.startswith("gender")]
     return grade(graded.dataset.select(rows), [graded.predictions[row] for row in rows])
 
 
-def _next(graded: Graded) -> list[Any]:
+def _plan_next_round(graded: Graded) -> list[Any]:
     pool = {problem.id: problem for problem in graded.dataset}
     found = plan_next_round(graded.dataset, {"one": graded.predictions}, 3, 0, pool)
     return [found.roots.ids, found.fooling.ids, dict(found.fooled_solvers)]
@@ -164,69 +164,69 @@ def _next(graded: Graded) -> list[Any]:
 @examples(6)
 @given(answers(), orders())
 @pytest.mark.parametrize("figure", ONE)
-def test_no_figure_depends_on_it(figure: str, said: tuple[Prediction, ...], new: Orders) -> None:
-    """Options in any order, and the answers with them, give each solver the same figures."""
+def test_metrics_of_one_solver_ignore_the_order_of_options(
+    figure: str, said: tuple[Prediction, ...], new: Orders
+) -> None:
     found = ONE[figure](grade(DATA, said))
-    data = Dataset(map(reordered, DATA, new))
-    _same(found, ONE[figure](grade(data, [*map(following, said, new)])), figure)
+    data = Dataset(map(reorder_options, DATA, new))
+    _assert_same(found, ONE[figure](grade(data, [*map(reorder_prediction, said, new)])), figure)
 
 
 @examples(6)
 @given(answers(scored=True), orders())
-def test_no_figure_of_scores_depends_on_it(said: tuple[Prediction, ...], new: Orders) -> None:
-    """Calibration, margins and two-way comparisons are the same in any order."""
-    data = Dataset(map(reordered, DATA, new))
+def test_metrics_of_scores_ignore_the_order_of_options(
+    said: tuple[Prediction, ...], new: Orders
+) -> None:
+    data = Dataset(map(reorder_options, DATA, new))
     found = metrics.score(grade(DATA, said))
     assert found.calibration
     assert found.margins
     assert found.comparisons
-    moved = metrics.score(grade(data, [*map(following, said, new)]))
-    _same(found.record(), moved.record())
+    moved = metrics.score(grade(data, [*map(reorder_prediction, said, new)]))
+    _assert_same(found.record(), moved.record())
 
 
 @examples(6)
 @given(answers(), answers(), orders())
 @pytest.mark.parametrize("figure", TWO)
-def test_no_comparison_depends_on_it(
+def test_metrics_of_two_solvers_ignore_the_order_of_options(
     figure: str, one: tuple[Prediction, ...], other: tuple[Prediction, ...], new: Orders
 ) -> None:
-    """Two solvers compare the same whatever the order of the options, ties and all."""
     found = TWO[figure](grade(DATA, one), grade(DATA, other))
-    data = Dataset(map(reordered, DATA, new))
-    moved = [grade(data, [*map(following, said, new)]) for said in (one, other)]
-    _same(found, TWO[figure](*moved), figure)
+    data = Dataset(map(reorder_options, DATA, new))
+    moved = [grade(data, [*map(reorder_prediction, said, new)]) for said in (one, other)]
+    _assert_same(found, TWO[figure](*moved), figure)
 
 
 @examples(6)
 @given(st.data(), orders())
-def test_no_figure_of_people_depends_on_it(data: st.DataObject, new: Orders) -> None:
-    """The accuracy of people, alone and by majority, and how deep their errors are, stay."""
+def test_metrics_of_people_ignore_the_order_of_options(data: st.DataObject, new: Orders) -> None:
     votes, moved = [], []
     for problem, order in zip(DATA, new, strict=True):
         for who in "abc":
             choice = data.draw(st.sampled_from(range(len(problem.options))))
             votes.append(Response(problem.id, who, "test", choice))
             moved.append(replace(votes[-1], choice=order.index(choice)))
-    other = Dataset(map(reordered, DATA, new))
+    other = Dataset(map(reorder_options, DATA, new))
     for figure in (metrics.measure_human_accuracy, metrics.measure_person_accuracy):
-        _same(vars_of(figure(DATA, votes)), vars_of(figure(other, moved)))
+        _assert_same(make_dict(figure(DATA, votes)), make_dict(figure(other, moved)))
     far = [1 if problem.lineage else None for problem in DATA]
     told = [
         metrics.measure_annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))
     ]
     for record in told:
-        del record["kappa"], record["alpha"]  # their categories are places
-    _same(*told)
+        del record["kappa"], record["alpha"]  # their categories are positions
+    _assert_same(*told)
 
 
-def test_what_is_undecided_has_half_and_proves_nothing() -> None:
-    """957 ties of 959 score as guessing does: about 50 %, told as ties, with a p that is large."""
+def test_tied_answers_count_half_and_are_not_significant() -> None:
+    """With 957 ties of 959, the accuracy is about 50 %."""
     data = make_twins(0, singles=959)
     said = [
         Prediction(p.id, 0, (-7.5, -7.5)) if row < 957 else Prediction(p.id, p.answer or 0)
         for row, p in enumerate(data)
     ]
-    for answer in (None, 0, 1):  # as they are, and all in one place
+    for answer in (None, 0, 1):  # unchanged, and all at one position
         here = data if answer is None else Dataset(replace(p, answer=answer) for p in data)
         found = metrics.score(grade(here, said))
         assert (found.accuracy.ties, found.accuracy.n) == (957, 959)
@@ -235,8 +235,7 @@ def test_what_is_undecided_has_half_and_proves_nothing() -> None:
         assert json.loads(json.dumps(found.record()))["accuracy"]["ties"] == 957
 
 
-def test_a_perturbed_problem_keeps_its_place_in_the_comparison_with_its_root() -> None:
-    """Roots and versions are compared by what is right, in any order of either's options."""
+def test_comparison_with_roots_ignores_the_order_of_options() -> None:
     root = Problem("r", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
     child = make_child(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
     child = replace(child, extra=Extra({"made.by": "x"}))
@@ -244,8 +243,8 @@ def test_a_perturbed_problem_keeps_its_place_in_the_comparison_with_its_root() -
     said = [Prediction(root.id, 0, (0.5, 0.5)), Prediction(child.id, 1)]
     found = [metrics.compare_with_roots(grade(data, said), "origin.source")]
     new = ((1, 0), (1, 0))
-    other = Dataset(map(reordered, data, new))
-    moved = [*map(following, said, new)]
+    other = Dataset(map(reorder_options, data, new))
+    moved = [*map(reorder_prediction, said, new)]
     found.append(metrics.compare_with_roots(grade(other, moved), "origin.source"))
-    _same(*([one.record() for one in some] for some in found))
+    _assert_same(*([one.record() for one in some] for some in found))
     assert (found[0][0].won, found[0][0].lost) == (0.5, 0)

@@ -1,4 +1,4 @@
-"""What every perturber promises."""
+"""The contract of every perturber."""
 
 import importlib.util
 import re
@@ -21,7 +21,7 @@ PARENTS = [
 
 
 class _Adding:
-    """A perturber of a user's own: it says when, by no class of ours."""
+    """A perturber of a user, without our base classes: it adds a day."""
 
     def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
         for day in ("Monday", "Friday")[seed % 2 :]:
@@ -31,7 +31,7 @@ class _Adding:
 
 @dataclass(frozen=True)
 class _Author:
-    """A chat model that knows some problems, and puts a few words before the one it is shown."""
+    """A chat model that knows some problems, and adds words before the one in the prompt."""
 
     sentences: tuple[str, ...]
 
@@ -79,7 +79,6 @@ MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
 
 @pytest.fixture(scope="module", params=MAKERS)
 def perturber(request: pytest.FixtureRequest) -> Perturber:
-    """Return each perturber."""
     if request.param == "wordnet" and importlib.util.find_spec("HanTa") is None:
         absent("HanTa is not installed (the extra `language`)")
     return MAKERS[request.param](request)
@@ -87,31 +86,31 @@ def perturber(request: pytest.FixtureRequest) -> Perturber:
 
 @pytest.fixture(scope="module")
 def families(perturber: Perturber) -> list[tuple[Problem, list[Problem]]]:
-    """Return each parent with its children, and some children with theirs."""
+    """Return each parent with its children, and some children with their own."""
     found = [(parent, list(perturber.perturb(parent, 4))) for parent in PARENTS]
     again = [children[0] for _, children in found if children]
     return found + [(child, list(perturber.perturb(child, 4))) for child in again]
 
 
-def test_there_are_children(families: list[tuple[Problem, list[Problem]]]) -> None:
-    """A quarter of the problems have some at least, and so have some of the children."""
+def test_perturber_makes_children_of_parents_and_children(
+    families: list[tuple[Problem, list[Problem]]],
+) -> None:
+    """At least a quarter of the parents have children."""
     asked = len(PARENTS)
     assert sum(bool(children) for _, children in families[:asked]) >= asked / 4
     assert any(children for _, children in families[asked:])
 
 
-def test_children_differ_from_their_parent_and_from_one_another(
+def test_family_has_distinct_texts_and_ids(
     families: list[tuple[Problem, list[Problem]]],
 ) -> None:
-    """No two of a family's sentences with their options are equal, and no two ids."""
     for parent, children in families:
         seen = [(p.sentence, p.options) for p in (parent, *children)]
         assert len(set(seen)) == len(seen)
         assert len({p.id for p in (parent, *children)}) == len(seen)
 
 
-def test_lineages_hold(families: list[tuple[Problem, list[Problem]]]) -> None:
-    """Parents and roots are there, and edits and depths are what the sentences say."""
+def test_lineages_are_valid(families: list[tuple[Problem, list[Problem]]]) -> None:
     everyone = {p.id: p for parent, children in families for p in (parent, *children)}
     assert check_lineages(Dataset(everyone.values())) == {}
     for parent, children in families:
@@ -122,17 +121,16 @@ def test_lineages_hold(families: list[tuple[Problem, list[Problem]]]) -> None:
             assert child.lineage.edits
 
 
-def test_children_are_marked_as_not_judged(
+def test_children_are_marked_as_unvalidated(
     families: list[tuple[Problem, list[Problem]]],
 ) -> None:
-    """Nobody takes a child for a problem that people have confirmed."""
+    """Otherwise, they could be taken for problems that people have confirmed."""
     assert all(c.extra[UNVALIDATED] is True for _, children in families for c in children)
 
 
-def test_embargo_licence_and_domain_stay_and_twins_part(
+def test_children_keep_embargo_licence_and_domain_but_not_the_twin(
     families: list[tuple[Problem, list[Problem]]],
 ) -> None:
-    """What may be published does not change, and a child is no half of its parent's twin."""
     assert {parent.embargo for parent, _ in families} == {True, False}
     assert any(parent.twin_id for parent, _ in families)
     for parent, children in families:
@@ -145,10 +143,9 @@ def test_embargo_licence_and_domain_stay_and_twins_part(
             assert child.origin.domain == "social"
 
 
-def test_options_and_answers_are_whole(
+def test_children_have_all_options_one_blank_and_an_answer(
     families: list[tuple[Problem, list[Problem]]],
 ) -> None:
-    """A child has as many options as its parent, one blank, and an answer."""
     for parent, children in families:
         for child in children:
             assert len(child.options) == len(parent.options)
@@ -156,18 +153,17 @@ def test_options_and_answers_are_whole(
             assert child.answer in range(len(child.options))
 
 
-def test_the_same_problem_and_seed_give_the_same_children(
+def test_same_problem_and_seed_give_the_same_children(
     perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
 ) -> None:
-    """Asked again, in another order and after others, each problem has the same children."""
+    """Problems perturbed before, in another order, make no difference."""
     for parent, children in reversed(families):
         assert list(perturber.perturb(parent, 4)) == children
 
 
-def test_ids_do_not_depend_on_the_answer(
+def test_ids_and_texts_do_not_depend_on_the_answer(
     perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
 ) -> None:
-    """With the other answer the ids are the same, and so is what they stand for."""
     for parent, children in families[: len(PARENTS)]:
         turned = replace(parent, answer=1 - (parent.answer or 0))
         others = list(perturber.perturb(turned, 4))

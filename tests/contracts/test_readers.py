@@ -1,4 +1,4 @@
-"""Whatever a file holds, a reader ends in what it says or in an error that is made for people."""
+"""Readers of damaged files return data or raise an InputError, never another exception."""
 
 import bz2
 import gzip
@@ -61,7 +61,7 @@ dev = 0.1
 
 
 def family() -> str:
-    """Return our own JSON Lines of a root, a child and its child, with edits."""
+    """Return JSON Lines of a root, its child and grandchild, with edits."""
     root = DATA[0]
     words = root.sentence.split()
     first = make_child(root, " ".join(["Once", *words]), root.options, 0, source="own")
@@ -76,13 +76,13 @@ class Reader(NamedTuple):
     text: str
 
 
-def _of(name: str) -> Callable[[Path], Any]:
+def _make_reader(name: str) -> Callable[[Path], Any]:
     return lambda path: formats.read_items(path, name)
 
 
 READERS = {
-    **{f"format {name}": Reader(_of(name), text) for name, text in TEXTS.items()},
-    "lineages": Reader(_of("winosmith"), family()),
+    **{f"format {name}": Reader(_make_reader(name), text) for name, text in TEXTS.items()},
+    "lineages": Reader(_make_reader("winosmith"), family()),
     "data": Reader(formats.read_items, TEXTS["winosmith"]),
     "predictions": Reader(
         lambda path: answers.read_predictions(path, DATA),
@@ -155,7 +155,7 @@ READERS = {
         TEMPLATE.replace('= ""', '= "Quiz"').replace("authors = []", 'authors = ["A"]'),
     ),
 }  # fmt: skip
-"""Every reader of a file that people hand over, by what it reads."""
+"""All readers of users' files, each with a valid file."""
 
 DEEP = 100_000
 
@@ -167,25 +167,27 @@ ODD = [
     b"[" * DEEP, b'{"a":' * DEEP, b"<a>" * DEEP, b"a." * 2000, b"x" * 200_000, b"(" * 2000,
     b'<!DOCTYPE a [<!ENTITY b "cc"><!ENTITY d "&b;&b;">]>', b"2026-13-45", b"__proto__",
 ]  # fmt: skip
-"""What has undone readers before: bytes that are no text, numbers out of range, deep nesting."""
+"""Bytes that made readers fail before: no text, numbers out of range, deep nesting."""
 
 CHANGE = st.tuples(
-    st.floats(0, 1, exclude_max=True),  # where, as a share of the file
-    st.one_of(st.just(0), st.integers(0, 12), st.integers(0, 400)),  # bytes taken out
-    st.one_of(st.integers(0, len(ODD) - 1), st.binary(max_size=4)),  # one of `ODD`, or bytes
+    st.floats(0, 1, exclude_max=True),  # position, as a fraction of the file
+    st.one_of(st.just(0), st.integers(0, 12), st.integers(0, 400)),  # number of deleted bytes
+    st.one_of(
+        st.integers(0, len(ODD) - 1), st.binary(max_size=4)
+    ),  # inserted: one of `ODD`, or bytes
 )
 
 
 def changed(raw: bytes, changes: list[tuple[float, int, int | bytes]]) -> bytes:
-    """Return the bytes after some are taken out, and others put in."""
+    """Return the bytes after deletions and insertions."""
     for share, out, put in changes:
         at = int(share * (len(raw) + 1))
         raw = raw[:at] + (ODD[put] if isinstance(put, int) else put) + raw[at + out :]
     return raw
 
 
-def ends(reader: Reader, raw: bytes) -> str:
-    """Return how reading ends: "" or the error's text; any other exception is a fault."""
+def get_read_error(reader: Reader, raw: bytes) -> str:
+    """Return the message of the InputError, or "" if the file is read."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(raw)
@@ -202,14 +204,14 @@ OF_OURS = {
     "web/families/measuring.py", "web/people/models.py",
     "testing.py", "locks.py",
 }  # fmt: skip
-"""Modules that also read JSON which the same process, or the site, has just written itself."""
+"""Modules that also read JSON that the same process or site has written."""
 
 WITH_NAN = {"answers/_file.py", "answers/_inspect.py"}
-"""Modules that read other programs' logs, in which NaN is usual, and catch deep nesting."""
+"""Modules that read other programs' logs, where NaN is usual. They catch deep nesting."""
 
 
-def test_one_reader_reads_all_json_from_outside() -> None:
-    """Only these modules call json.loads; all others call `records.parse_json`, which is strict."""
+def test_only_listed_modules_call_json_loads() -> None:
+    """All others call `records.parse_json`, which is strict."""
     source = Path(records.__file__).parent
     calls = {
         path.relative_to(source).as_posix()
@@ -220,9 +222,8 @@ def test_one_reader_reads_all_json_from_outside() -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_the_samples_are_read(name: str) -> None:
-    """Unchanged, each reader reads its sample."""
-    assert ends(READERS[name], READERS[name].text.encode()) == ""
+def test_undamaged_files_are_read(name: str) -> None:
+    assert get_read_error(READERS[name], READERS[name].text.encode()) == ""
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -232,19 +233,17 @@ def test_the_samples_are_read(name: str) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(changes=st.lists(CHANGE, min_size=1, max_size=3))
-def test_a_damaged_file_ends_in_an_error_for_people(
+def test_damaged_file_is_read_or_raises_input_error(
     name: str, changes: list[tuple[float, int, int | bytes]]
 ) -> None:
-    """A file that was changed anywhere is read, or refused with an error of winosmith's."""
-    ends(READERS[name], changed(READERS[name].text.encode(), changes))
+    get_read_error(READERS[name], changed(READERS[name].text.encode(), changes))
 
 
 @examples(300, derandomize=True)
 @given(changes=st.lists(CHANGE, min_size=1, max_size=3))
-def test_a_header_has_the_names_of_the_rows(
+def test_header_of_a_damaged_table_matches_its_rows(
     changes: list[tuple[float, int, int | bytes]],
 ) -> None:
-    """The columns that a table says it has are those of its rows, whatever was damaged."""
     text = 'id,"one, two",answer\n1,"a ""b""",2\n2,c,1\n'
     with suppress(InputError):
         table = data.Delimited(data.Source("a.csv", changed(text.encode(), changes)))
@@ -267,12 +266,13 @@ PACKED = {
     "Zstandard": lambda text: needed("zstandard").compress(text),
     "Zstandard in zip": lambda text: needed("zipfile_zstd") and _zipped(text, 93),
 }
-"""Compressions, as functions that pack a text."""
+"""Functions that compress bytes."""
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_a_damaged_archive_ends_in_an_error_for_people(name: str, tmp_path: Path) -> None:
-    """A packed file of which a bit has changed is read, or refused with an error of winosmith's."""
+def test_archive_with_a_flipped_bit_is_read_or_raises_input_error(
+    name: str, tmp_path: Path
+) -> None:
     whole = PACKED[name](READERS["data"].text.encode())
     path = tmp_path / "data.packed"
     path.write_bytes(whole)
@@ -286,8 +286,8 @@ def test_a_damaged_archive_ends_in_an_error_for_people(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_of_a_folder_or_archive_only_data_are_read(tmp_path: Path, is_packed: bool) -> None:
-    """A README.txt, a licence and a picture are not read; an archive in a folder is."""
+def test_only_data_files_of_a_folder_or_archive_are_read(tmp_path: Path, is_packed: bool) -> None:
+    """Readme, licence and picture are ignored; an archive in a folder is read."""
     texts = {"README.txt": "A quiz.", "LICENSE": "Free.", "plot.svg": "<svg/>"}
     for name, text in {"data.jsonl": READERS["data"].text, **texts}.items():
         (tmp_path / name).write_text(text)
@@ -301,8 +301,7 @@ def test_of_a_folder_or_archive_only_data_are_read(tmp_path: Path, is_packed: bo
 
 
 @pytest.mark.parametrize("version", ["stream", "file"])
-def test_arrow_that_unpacks_to_far_more_is_refused(tmp_path: Path, version: str) -> None:
-    """Texts of a million characters, which pack to a thousandth, end in an error."""
+def test_arrow_decompression_bomb_is_refused(tmp_path: Path, version: str) -> None:
     ipc = needed("pyarrow.ipc")
     columns = {"question": "why? " * 200_000, "A": "this", "B": "that", "answer": "A"}
     table = needed("pyarrow").table({name: [one] * 100 for name, one in columns.items()})
@@ -314,28 +313,26 @@ def test_arrow_that_unpacks_to_far_more_is_refused(tmp_path: Path, version: str)
         formats.read(path)
 
 
-def values(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each text, number, true, false or null of a JSON or TOML file stands."""
+def find_values(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each string, number, true, false or null in JSON or TOML."""
     for found in re.finditer(r'"[^"\n]*"|-?\d+(?:\.\d+)?|true|false|null', text):
         yield found.span()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in READERS if READERS[n].text.lstrip()[:1] in "{[n#"])
-def test_no_value_is_taken_for_granted(name: str) -> None:
-    """Where any one value is of another kind, the file is read or refused, never a crash."""
+def test_value_of_another_type_is_read_or_raises_input_error(name: str) -> None:
     text = READERS[name].text
-    for start, end in list(values(text))[:120]:
+    for start, end in list(find_values(text))[:120]:
         for put in ("null", "[]", "{}", "-1", "true", '""', '"x"', "1e400", "9" * 4000, "[[1]]"):
-            ends(READERS[name], (text[:start] + put + text[end:]).encode())
+            get_read_error(READERS[name], (text[:start] + put + text[end:]).encode())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", READERS)
-def test_a_line_of_megabytes_ends(name: str) -> None:
-    """A line of a million characters, whatever it repeats, is read or refused before long."""
+def test_line_of_a_million_characters_is_read_or_raises_input_error(name: str) -> None:
     for piece in ("[", '{"a":', "a", "_", ",", " ", '"', "<a>", "\t", "(a"):
-        ends(READERS[name], (piece * (1_000_000 // len(piece))).encode())
+        get_read_error(READERS[name], (piece * (1_000_000 // len(piece))).encode())
 
 
 @pytest.mark.parametrize(
@@ -355,17 +352,16 @@ def test_a_line_of_megabytes_ends(name: str) -> None:
         ("sheet", '"winosmith"', '"seed": 1, "seed": 2, "winosmith"', r"'seed' occurs twice"),
     ],
 )
-def test_a_key_that_an_object_has_twice_is_refused(
+def test_duplicate_keys_of_json_objects_are_refused(
     name: str, old: str, new: str, told: str
 ) -> None:
-    """Which of two values counts is nowhere left to the reader: file, line and key are told."""
+    """Otherwise, each reader could use another of the two values."""
     text = READERS[name].text
     assert old in text
-    assert re.search(told, ends(READERS[name], text.replace(old, new, 1).encode()))
+    assert re.search(told, get_read_error(READERS[name], text.replace(old, new, 1).encode()))
 
 
 @pytest.mark.parametrize("name", ["data", "format winosmith", "format knowref", "predictions"])
-def test_brackets_without_end_are_refused(name: str) -> None:
-    """100,000 brackets are refused like other text that is no JSON."""
-    assert ends(READERS[name], b"[" * DEEP)
-    assert ends(READERS[name], b'{"id":' + b"[" * DEEP)
+def test_100_000_open_brackets_are_refused(name: str) -> None:
+    assert get_read_error(READERS[name], b"[" * DEEP)
+    assert get_read_error(READERS[name], b'{"id":' + b"[" * DEEP)

@@ -1,4 +1,4 @@
-"""What every solver promises."""
+"""The contract of every solver."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from winosmith.errors import DataError
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
-"""The tiny encoder reads 64 tokens, and says so."""
+"""The tiny encoder reads only 64 tokens, and warns about it."""
 
 MADE = make_twins(8, singles=2)
 
@@ -32,7 +32,7 @@ ODD = (
     Problem("piece", "The kettlelike _-shaped thing was warm.", ("kettle", "thing kettle")),
     Problem("same", "The jug saw the _.", ("jug", "Jug")),
 )
-"""Problems that are well-formed, and unlike the ones that are thought of first."""
+"""Valid but unusual problems."""
 
 MORE = tuple(
     Problem(f"{n}-options", "The amber saw a yarn and a kettle; the _ fell.",
@@ -45,38 +45,38 @@ QUESTIONS = tuple(
             ("amber", "the yarn", "a kettle_lid", "ladder", "an old lamp", "it")[:n], blank=None)
     for n in range(2, 7)
 )  # fmt: skip
-"""Questions, whose options come after them; they may hold `_`."""
+"""Questions, whose options follow them; the texts may contain `_`."""
 
 PLACES = (
     Problem("place", "The amber called __init__ on the _ of yarn.", ("amber_", "yarn"), blank=33),
 )
-"""A blank beside other `_`."""
+"""A problem whose blank is one of several `_`."""
 
 PROBLEMS = Dataset((*MADE, *ODD))
 
 
 class Own:
-    """A solver of a user's own, by no class of ours."""
+    """A solver of a user, without our base classes."""
 
     def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
-        """Return the lengths of the filled-in sentences' options."""
+        """Return the lengths of the options."""
         return [tuple(float(len(option)) for option in p.options) for p in problems]
 
 
-def _hunting(folder: Path) -> solve.Solver:
+def _make_knowledge_hunting(folder: Path) -> solve.Solver:
     lines = [f"They said that the {n} was up because it stood near the lamp." for n in "abc"]
     lines += [p.fill(1) for p in make_twins(40, seed=3)]
     (folder / "texts.txt").write_text("\n\n".join(lines), "utf-8")
     return solve.KnowledgeHunting(solve.FullTextIndex.open(folder / "texts.txt", folder / "index"))
 
 
-def _replies(messages: chat.Messages) -> chat.Reply:
-    """Answer as no model would, but always the same: by the length of what was asked last."""
+def _reply(messages: chat.Messages) -> chat.Reply:
+    """Return an arbitrary but deterministic answer, from the length of the last message."""
     said = messages[-1].content
     return chat.Reply(f"Option {1 + len(said) % max(2, said.count('Option'))}.")
 
 
-def _trained(encoder: Path, folder: Path) -> solve.Solver:
+def _train_encoder(encoder: Path, folder: Path) -> solve.Solver:
     settings = models.TrainingSettings(epochs=1, learning_rate=1e-3)
     data = make_twins(16, seed=11)
     models.train_multiple_choice(
@@ -98,9 +98,9 @@ SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     "local two-way pairs": lambda: solve.LocalContext(
         solve.TwoWay(SIMPLE["association of pairs"]())
     ),
-    "chat": lambda: solve.ChatSolver(_replies),
+    "chat": lambda: solve.ChatSolver(_reply),
     "chat with shots": lambda: solve.ChatSolver.with_shots(
-        _replies, make_twins(9, seed=8), 3, draws=2, swap=True
+        _reply, make_twins(9, seed=8), 3, draws=2, swap=True
     ),
     "vote": lambda: solve.Ensemble((solve.Random(1), Own(), solve.Random(3)), "vote"),
 }
@@ -114,19 +114,19 @@ LANGUAGE: dict[str, tuple[str, Callable[[Path], solve.Solver]]] = {
 }
 
 TWO_ONLY = {"association", "local association"}
-"""Those that refuse more than two options, by name."""
+"""Solvers that refuse problems with more than two options."""
 
 
 @pytest.fixture(params=[*SIMPLE, "hunting", "encoder", *LANGUAGE], scope="module")
 def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:
-    """Return each solver with its name."""
+    """Return each solver, with its name."""
     if request.param in SIMPLE:
         return request.param, SIMPLE[request.param]()
     if request.param == "hunting":
-        return request.param, _hunting(tmp_path_factory.mktemp("hunting"))
+        return request.param, _make_knowledge_hunting(tmp_path_factory.mktemp("hunting"))
     if request.param == "encoder":
         folder = request.getfixturevalue("tiny_encoder")
-        return request.param, _trained(folder, tmp_path_factory.mktemp("encoder"))
+        return request.param, _train_encoder(folder, tmp_path_factory.mktemp("encoder"))
     architecture, made = LANGUAGE[request.param]
     folder = request.getfixturevalue("make_language_model")(architecture)
     return request.param, made(folder)
@@ -134,23 +134,21 @@ def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def solver(named: tuple[str, solve.Solver]) -> solve.Solver:
-    """Return each solver."""
     return named[1]
 
 
 @pytest.fixture(scope="module")
 def scores(solver: solve.Solver) -> solve.Scores:
-    """Return each solver's scores of all the problems, asked at once and without answers."""
+    """Return each solver's scores of all problems, without answers, in one call."""
     return solver.score(PROBLEMS.blind())
 
 
-def close(one: solve.Scores, other: solve.Scores) -> bool:
-    """Tell whether scores differ by less than 1e-4."""
+def are_close(one: solve.Scores, other: solve.Scores) -> bool:
+    """Return whether all scores differ by less than 1e-4."""
     return all(np.allclose(a, b, rtol=0, atol=1e-4) for a, b in zip(one, other, strict=True))
 
 
-def test_there_is_one_finite_score_an_option(scores: solve.Scores) -> None:
-    """Each problem has a tuple of finite floats, one an option, however odd the problem."""
+def test_every_option_has_a_finite_score(scores: solve.Scores) -> None:
     assert len(scores) == len(PROBLEMS)
     for problem, own in zip(PROBLEMS, scores, strict=True):
         assert len(own) == len(problem.options)
@@ -159,7 +157,7 @@ def test_there_is_one_finite_score_an_option(scores: solve.Scores) -> None:
 
 @pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
 def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
-    """Asked again, with answers kept, flipped or absent, or `extra`, the scores are the same."""
+    """Neither does `extra`."""
     told = {
         "kept": lambda p: p,
         "flipped": lambda p: replace(p, answer=1 - (p.answer or 0)),
@@ -168,40 +166,41 @@ def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, 
     assert list(solver.score([told(problem) for problem in PROBLEMS])) == list(scores)
 
 
-def test_the_order_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
-    """In another order each problem has the same scores, within 1e-4."""
+def test_scores_do_not_depend_on_the_order_of_problems(
+    solver: solve.Solver, scores: solve.Scores
+) -> None:
     order = np.random.default_rng(1).permutation(len(PROBLEMS)).tolist()
     shuffled = solver.score([PROBLEMS[row].blind() for row in order])
-    assert close(shuffled, [scores[row] for row in order])
+    assert are_close(shuffled, [scores[row] for row in order])
 
 
 def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
-    """Asked one by one, or in parts, each problem has the same scores, within 1e-4."""
     one_by_one = [own for problem in PROBLEMS.blind() for own in solver.score([problem])]
-    assert close(one_by_one, scores)
+    assert are_close(one_by_one, scores)
     parts = [*solver.score(PROBLEMS.blind()[:5]), *solver.score(PROBLEMS.blind()[5:])]
-    assert close(parts, scores)
+    assert are_close(parts, scores)
 
 
 BY_PLACE = {
     "majority": "its answer is a place",
     "chat": "it is asked in one order; `swap` asks in both",
 }
-"""Solvers whose scores depend on which option is written first, each with its reason."""
+"""Solvers whose scores depend on the order of the options, each with its reason."""
 
 TURNED = {"chat with shots"}
-"""Those that ask in two orders, which are all of them for two options alone."""
+"""Solvers that ask in two orders, which are all possible orders only of two options."""
 
 
-def test_the_place_of_an_option_makes_no_difference(named: tuple[str, solve.Solver]) -> None:
-    """An option has the same score, within 1e-4, wherever it is written; the same is chosen."""
+def test_score_of_an_option_does_not_depend_on_its_position(
+    named: tuple[str, solve.Solver],
+) -> None:
     name, solver = named
     if name in BY_PLACE:
         pytest.skip(BY_PLACE[name])
     asked = [*PROBLEMS.blind(), *(() if name in TWO_ONLY | TURNED else MORE)]
     turned = [replace(p, options=p.options[1:] + p.options[:1]) for p in asked]
     found, other = solve.predict(solver, asked), solve.predict(solver, turned)
-    assert close([p.scores for p in found], [(p.scores[-1], *p.scores[:-1]) for p in other])
+    assert are_close([p.scores for p in found], [(p.scores[-1], *p.scores[:-1]) for p in other])
     for problem, one, two in zip(asked, found, other, strict=True):
         if max(one.scores) - sorted(one.scores)[-2] > 2e-4 or len(one.chosen) > 1:
             chosen = {(option + 1) % len(problem.options) for option in two.chosen}
@@ -209,12 +208,12 @@ def test_the_place_of_an_option_makes_no_difference(named: tuple[str, solve.Solv
 
 
 def test_nothing_asked_is_nothing_scored(solver: solve.Solver) -> None:
-    """No problems have no scores."""
     assert list(solver.score([])) == []
 
 
-def test_more_options_are_solved_or_refused_by_name(named: tuple[str, solve.Solver]) -> None:
-    """Three to five options get a finite score each, or the problems are refused and named."""
+def test_problems_with_more_options_are_scored_or_refused_by_id(
+    named: tuple[str, solve.Solver],
+) -> None:
     name, solver = named
     if name in TWO_ONLY:
         with pytest.raises(DataError, match=r"3 of 27 .*'3-options', '4-options', '5-options'"):
@@ -224,19 +223,19 @@ def test_more_options_are_solved_or_refused_by_name(named: tuple[str, solve.Solv
     assert [len(own) for own in found] == [2, 2, 3, 4, 5]
     assert all(math.isfinite(score) for own in found for score in own)
     again = solver.score(MORE[::-1])
-    assert close(again[::-1], found[2:])
+    assert are_close(again[::-1], found[2:])
 
 
-def test_a_prediction_is_the_best_option(solver: solve.Solver, scores: solve.Scores) -> None:
-    """`predict` takes the option with the highest score, and keeps the scores and ids."""
+def test_predict_chooses_the_option_with_the_highest_score(
+    solver: solve.Solver, scores: solve.Scores
+) -> None:
     found = solve.predict(solver, PROBLEMS)
     assert [p.problem_id for p in found] == list(PROBLEMS.ids)
     for prediction, own in zip(found, scores, strict=True):
         assert own[prediction.choice] == pytest.approx(max(own), abs=1e-4)
 
 
-def test_what_determines_the_scores_is_told(solver: solve.Solver) -> None:
-    """A solver of ours has parameters that JSON can hold, and a header can."""
+def test_parameters_of_solvers_can_be_stored_as_json(solver: solve.Solver) -> None:
     import json
 
     if not isinstance(solver, Own):
@@ -245,11 +244,10 @@ def test_what_determines_the_scores_is_told(solver: solve.Solver) -> None:
 
 
 NEED_A_BLANK = {"local association", "local two-way pairs", "local causal", "hunting"}
-"""Those that refuse questions, by name."""
+"""Solvers that refuse questions."""
 
 
-def test_questions_are_answered_or_refused_by_name(named: tuple[str, solve.Solver]) -> None:
-    """Questions of two to six options get a score an option, or are refused with the reason."""
+def test_questions_are_scored_or_refused_with_the_reason(named: tuple[str, solve.Solver]) -> None:
     name, solver = named
     for question in QUESTIONS:
         refused = name in NEED_A_BLANK or (name in TWO_ONLY and len(question.options) > 2)
@@ -262,8 +260,7 @@ def test_questions_are_answered_or_refused_by_name(named: tuple[str, solve.Solve
         assert all(map(math.isfinite, scores))
 
 
-def test_a_blank_beside_other_underscores_is_asked_about(solver: solve.Solver) -> None:
-    """Where a sentence holds several `_`, there is a finite score an option all the same."""
+def test_sentences_with_several_underscores_are_scored(solver: solve.Solver) -> None:
     [scores] = solver.score(PLACES)
     assert len(scores) == 2
     assert all(map(math.isfinite, scores))

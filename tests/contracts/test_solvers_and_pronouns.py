@@ -1,4 +1,4 @@
-"""What every solver promises of pronouns: it sees them, or two that differ in one are the same."""
+"""Solvers either see pronouns, or give equal scores to texts that differ only in a pronoun."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ OF = {"female": "she", "male": "he"}
 
 
 def told(problems: Dataset, pronoun: str) -> Dataset:
-    """Return the problems with that pronoun in the blank's place."""
+    """Return the problems with that pronoun."""
     return Dataset(replace(problem, pronoun=pronoun) for problem in problems)
 
 
@@ -28,14 +28,14 @@ TRAIN = Dataset(
     replace(problem, pronoun=("she", "he")[(problem.answer or 0) ^ (row % 4 == 0)])
     for row, problem in enumerate(make_twins(30, seed=7))
 )
-"""Solved problems in which the pronoun has something to do with the answer."""
+"""Solved problems in which the pronoun is associated with the answer."""
 
 DATA = make_twins(5, singles=2)
 SHE, HE = told(DATA, "she"), told(DATA, "he")
 
 
-def _replies(messages: chat.Messages) -> chat.Reply:
-    """Choose by the letters of what was asked last, whatever the order of the options."""
+def _reply(messages: chat.Messages) -> chat.Reply:
+    """Return an answer that depends on the text but not on the order of the options."""
     said = messages[-1].content
     question, *options = said.split("\nOption ")
     told_apart = [option.split(": ")[1] for option in options]
@@ -52,7 +52,7 @@ def _encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
     return solve.EncoderSolver(folder / sees)
 
 
-def _language(architecture: str, kind: str) -> Callable[[Path, Sees], solve.Solver]:
+def _make_language_solver(architecture: str, kind: str) -> Callable[[Path, Sees], solve.Solver]:
     if architecture == "gpt2":
         return lambda folder, sees: solve.Causal(folder, kind, sees=sees)
     return lambda folder, sees: solve.Masked(folder, kind, sees=sees)
@@ -63,14 +63,14 @@ SIMPLE: dict[str, Callable[[Sees], solve.Solver]] = {
     "association of pairs": lambda sees: solve.WordAssociation.trained_on(
         TRAIN, features="pairs", sees=sees
     ),
-    "chat": lambda sees: solve.ChatSolver(_replies, sees=sees),
-    "chat with shots": lambda sees: solve.ChatSolver.with_shots(_replies, TRAIN, 2, sees=sees),
+    "chat": lambda sees: solve.ChatSolver(_reply, sees=sees),
+    "chat with shots": lambda sees: solve.ChatSolver.with_shots(_reply, TRAIN, 2, sees=sees),
     "two-way": lambda sees: solve.TwoWay(SIMPLE["association of pairs"](sees)),
     "local": lambda sees: solve.LocalContext(SIMPLE["chat"](sees)),
     "ensemble": lambda sees: solve.Ensemble((SIMPLE["association of pairs"](sees),) * 2),
 }
 LANGUAGE = {
-    f"{architecture} {kind}": (architecture, _language(architecture, kind))
+    f"{architecture} {kind}": (architecture, _make_language_solver(architecture, kind))
     for architecture, kinds in {
         "gpt2": ("partial", "full_per_token"),
         "bert": ("sentence", "option_per_token"),
@@ -84,11 +84,11 @@ Made = Callable[[Sees], solve.Solver]
 def named(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Made]:
-    """Return the maker of each solver that can see pronouns, with its name."""
+    """Return the factory of each solver that can see pronouns, with its name."""
     if request.param in SIMPLE:
         return request.param, SIMPLE[request.param]
     if request.param == "encoder":
-        make = request.getfixturevalue("make_encoder")  # of wide weights, to heed all that it sees
+        make = request.getfixturevalue("make_encoder")  # large weights, so that every word matters
         encoder, folder = make("bert", initializer_range=0.5), tmp_path_factory.mktemp("encoder")
         return request.param, lambda sees: _encoder(encoder, folder, sees)
     architecture, made = LANGUAGE[request.param]
@@ -98,7 +98,7 @@ def named(
 
 @pytest.fixture(scope="module")
 def solver(named: tuple[str, Made]) -> solve.Solver:
-    """Return each solver as it sees the pronoun."""
+    """Return each solver, set to see the pronoun."""
     return named[1]("pronoun")
 
 
@@ -109,18 +109,18 @@ def scores(solver: solve.Solver) -> solve.Scores:
 
 
 def apart(one: solve.Scores, other: solve.Scores) -> float:
-    """Return the largest difference of two scores."""
+    """Return the largest difference between two scores."""
     return float(max(np.abs(np.subtract(a, b)).max() for a, b in zip(one, other, strict=True)))
 
 
-def test_another_pronoun_gives_other_scores(solver: solve.Solver, scores: solve.Scores) -> None:
-    """To a solver that sees the pronoun, "he" for "she" is another text with other scores."""
+def test_solver_that_sees_pronouns_scores_he_and_she_differently(
+    solver: solve.Solver, scores: solve.Scores
+) -> None:
     assert apart(solver.score(HE.blind()), scores) > 1e-4
     assert solver.parameters["sees"] == "pronoun"
 
 
-def test_to_who_sees_the_blank_two_pronouns_are_one_input(named: tuple[str, Made]) -> None:
-    """To a solver that sees the blank, "he" and "she" give the same scores."""
+def test_solver_that_sees_the_blank_scores_he_and_she_equally(named: tuple[str, Made]) -> None:
     blank = named[1]("blank")
     assert apart(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
     assert blank.parameters["sees"] == "blank"
@@ -128,7 +128,7 @@ def test_to_who_sees_the_blank_two_pronouns_are_one_input(named: tuple[str, Made
 
 @pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
 def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
-    """Answers kept, flipped or absent, and `extra`, give equal scores."""
+    """Neither does `extra`."""
     given = {
         "kept": lambda p: p,
         "flipped": lambda p: replace(p, answer=1 - p.answer),
@@ -138,23 +138,21 @@ def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, 
 
 
 def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
-    """Asked one by one, or beside others, each problem has the same scores, within 1e-4."""
     one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
     assert apart(one_by_one, scores) <= 1e-4
     beside = solver.score([*told(HE.blind(), "they"), *SHE.blind()])
     assert apart(beside[len(HE) :], scores) <= 1e-4
 
 
-def test_options_in_the_other_order_have_their_scores(
+def test_scores_with_pronouns_follow_the_order_of_options(
     solver: solve.Solver, scores: solve.Scores
 ) -> None:
-    """Options written in the other order have the same scores in that order, within 1e-4."""
     turned = [replace(problem, options=problem.options[::-1]) for problem in SHE.blind()]
     assert apart([own[::-1] for own in solver.score(turned)], scores) <= 1e-4
 
 
-def test_a_pronoun_that_is_not_known_can_not_be_seen(solver: solve.Solver) -> None:
-    """Problems without a pronoun are refused by their ids, with what to do."""
+def test_problems_without_a_pronoun_are_refused(solver: solve.Solver) -> None:
+    """The error contains their ids and the remedy."""
     ids = ", ".join(map(repr, DATA.ids[:3]))
     with pytest.raises(
         DataError, match=rf"12 of 12 problems is unknown \({ids}, …\).*sees=.blank."
@@ -172,8 +170,7 @@ def versions() -> Dataset:
     )  # fmt: skip
 
 
-def test_genders_are_compared_only_where_they_are_seen(named: tuple[str, Made]) -> None:
-    """Accuracy by gender is told of a solver that sees the pronoun, and refused otherwise."""
+def test_genders_are_compared_only_if_the_solver_sees_pronouns(named: tuple[str, Made]) -> None:
     data = versions()
     for sees in ("blank", "pronoun"):
         solver = named[1](sees)
@@ -190,14 +187,15 @@ def test_genders_are_compared_only_where_they_are_seen(named: tuple[str, Made]) 
     [solve.Random(3), solve.Majority((0.25, 0.75))],
     ids=["random", "majority"],
 )
-def test_who_reads_no_sentence_says_so(solver: solve.Solver) -> None:
-    """Chance and the majority give two pronouns the same scores, and claim to see the blank."""
+def test_random_and_majority_do_not_see_pronouns(solver: solve.Solver) -> None:
     assert list(solver.score(HE.blind())) == list(solver.score(SHE.blind()))
     assert solver.parameters["sees"] == "blank"
 
 
-def test_an_encoder_sees_what_it_was_trained_to(tiny_encoder: Path, tmp_path: Path) -> None:
-    """A model that was trained to see the blank is not asked with the pronoun, nor the reverse."""
+def test_encoder_refuses_an_input_other_than_in_training(
+    tiny_encoder: Path, tmp_path: Path
+) -> None:
+    """It was trained with the blank and gets the pronoun, or the reverse."""
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
         trained = _encoder(tiny_encoder, tmp_path, sees)
         asked = replace(trained, sees=other)
@@ -206,6 +204,5 @@ def test_an_encoder_sees_what_it_was_trained_to(tiny_encoder: Path, tmp_path: Pa
         assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))
 
 
-def test_the_refusal_is_one_of_data() -> None:
-    """Who catches errors of data catches a comparison that is refused."""
+def test_same_input_error_is_a_data_error() -> None:
     assert issubclass(SameInputError, DataError)

@@ -1,4 +1,4 @@
-"""Whatever the project writes, reading gives the same twins: what only looks like one is none."""
+"""Singles that look like twins are still singles in every file that a command writes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,29 +18,29 @@ SINGLES = Dataset(
     replace(problem, twin_id=None, origin=Origin("practice", author=f"a{row // 4}"))
     for row, problem in enumerate(make_twins(6))
 )
-"""Two of them look like a twin each; no two of them are one."""
+"""Pairs of them look like twins, but no two of them are."""
 
 
-def _data(folder: Path) -> str:
+def _write_singles(folder: Path) -> str:
     path = folder / "singles.jsonl"
     formats.write(SINGLES, path)
     assert not formats.read(path).twins
     return str(path)
 
 
-def _checked(folder: Path) -> list[Path]:
-    told = ["check", _data(folder), "--rules", "none", "--out", str(folder / "out")]
+def _run_check(folder: Path) -> list[Path]:
+    told = ["check", _write_singles(folder), "--rules", "none", "--out", str(folder / "out")]
     assert main(told) == 0
     return [folder / "out" / "kept.jsonl"]
 
 
-def _filtered(folder: Path) -> list[Path]:
-    told = ["debias", _data(folder), "--method", "random", "--keep", "10", "--no-again"]
+def _run_debias(folder: Path) -> list[Path]:
+    told = ["debias", _write_singles(folder), "--method", "random", "--keep", "10", "--no-again"]
     assert main([*told, "--out", str(folder / "out")]) == 0
     return [folder / "out" / "kept.jsonl"]
 
 
-def _selected(folder: Path) -> list[Path]:
+def _run_select(folder: Path) -> list[Path]:
     said = [
         Response(p.id, f"s{who}", "test", p.answer or 0)
         for who in range(8)
@@ -48,25 +48,25 @@ def _selected(folder: Path) -> list[Path]:
         if (row + who) % 2
     ]
     write_votes(said, folder / "said.csv")
-    told = ["humans", "select", _data(folder), str(folder / "said.csv"), "--floor", "0.5"]
+    told = ["humans", "select", _write_singles(folder), str(folder / "said.csv"), "--floor", "0.5"]
     assert main([*told, "--out", str(folder / "out")]) == 0
     return [folder / "out" / "chosen.jsonl"]
 
 
-def _published(folder: Path) -> list[Path]:
+def _run_publish(folder: Path) -> list[Path]:
     formats.write(SINGLES[:4], folder / "used.jsonl")
-    told = ["humans", "publish", _data(folder), str(folder / "used.jsonl")]
+    told = ["humans", "publish", _write_singles(folder), str(folder / "used.jsonl")]
     assert main([*told, "--out", str(folder / "out")]) == 0
     return [folder / "out" / "released.jsonl", folder / "out" / "private" / "withheld.jsonl"]
 
 
-def _evolved(folder: Path) -> list[Path]:
+def _write_lines(folder: Path) -> list[Path]:
     path = folder / "small.jsonl"
     path.write_text("".join(formats.to_lines(SINGLES)), "utf-8")
     return [path]
 
 
-def _released(folder: Path) -> list[Path]:
+def _run_release(folder: Path) -> list[Path]:
     needed("pyarrow")
     source = folder / "source"
     source.mkdir()
@@ -78,11 +78,12 @@ def _released(folder: Path) -> list[Path]:
     return [*sorted((made.folder / "data").glob("*.jsonl")), key / "test.jsonl"]
 
 
-@pytest.mark.parametrize("write", [_checked, _filtered, _selected, _published, _evolved, _released])
-def test_no_list_of_singles_is_read_as_twins(
+@pytest.mark.parametrize(
+    "write", [_run_check, _run_debias, _run_select, _run_publish, _write_lines, _run_release]
+)
+def test_written_singles_are_not_read_as_twins(
     write: Callable[[Path], list[Path]], tmp_path: Path
 ) -> None:
-    """What a command writes of singles that look like twins is read as singles."""
     for path in write(tmp_path):
         read = formats.read(path)
         assert formats.find_unmarked_pairs(read.problems), path.name

@@ -1,4 +1,4 @@
-"""Rows to be filtered, and when two results are the same."""
+"""Rows for tests of AFLite, and a comparison of two results."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "cutoff": 12, "se
 
 
 def made(rows: int = 240, columns: int = 6, *, seed: int = 0) -> tuple[Any, Any, list[str]]:
-    """Return rows of which a third give their label away, the labels, and ids in mixed order."""
+    """Return rows, a third of which reveal their label, with the labels and ids in mixed order."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns)).astype(np.float32)
     y = rng.permutation(rows) % 2
@@ -19,7 +19,7 @@ def made(rows: int = 240, columns: int = 6, *, seed: int = 0) -> tuple[Any, Any,
 
 
 def same(one: debias.AfliteResult, other: debias.AfliteResult) -> bool:
-    """Return whether two results agree in every byte but the seconds."""
+    """Return whether two results agree in every byte except the seconds."""
     return (
         one.record() == other.record()
         and one.kept.tobytes() == other.kept.tobytes()

@@ -1,4 +1,4 @@
-"""AFLite as its callers see it: what it keeps, what it refuses, and where it resumes."""
+"""AFLite's public behavior: the rows that it keeps, refusals, and resumed runs."""
 
 import json
 import os
@@ -31,8 +31,7 @@ from winosmith.errors import DataError, InputError, OutputError
 )
 @examples(40)
 @pytest.mark.filterwarnings("ignore:train_size is")
-def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
-    """Whatever the parameters, each row is kept or removed in one phase, as its record says."""
+def test_each_row_is_kept_or_removed_in_one_phase(rows, train, cutoff, threshold, seed):
     X, y, ids = made(rows, seed=seed)
     result = debias.aflite(
         X, y, ids=ids, ensemble_size=4, train_size=train, cutoff=cutoff, threshold=threshold
@@ -60,8 +59,7 @@ def test_kept_and_removed_are_all_rows(rows, train, cutoff, threshold, seed):
 
 @given(order=st.permutations(range(60)), with_ids=st.booleans(), with_groups=st.booleans())
 @examples(25)
-def test_the_order_of_the_rows_changes_nothing(order, with_ids, with_groups):
-    """Permuting rows together with their ids and groups keeps the same rows, with their scores."""
+def test_row_order_does_not_change_the_result(order, with_ids, with_groups):
     X, y, ids = made(60)
     groups = [f"g{row // 2}" if row < 40 else None for row in range(60)]
     chosen = {"ensemble_size": 4, "train_size": 15, "cutoff": 5}
@@ -82,17 +80,17 @@ def test_the_order_of_the_rows_changes_nothing(order, with_ids, with_groups):
 
 
 class AtOnce(Executor):
-    """An executor that does the work when it is submitted, in this thread."""
+    """Runs each task on submission, in the calling thread."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do it."""
+        """Run the task."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
 
 
-def test_workers_change_no_byte():
-    """One thread, five, processes or none: the same bytes, and what is submitted is picklable."""
+def test_executors_do_not_change_any_byte():
+    """The process pool also shows that the submitted work can be pickled."""
     X, y, ids = made(columns=20)
     alone = debias.aflite(X, y, ids=ids, **SMALL)
     executors = [
@@ -107,22 +105,19 @@ def test_workers_change_no_byte():
 
 
 def test_another_seed_removes_other_rows():
-    """The seed draws the partitions and the ties."""
     X, y, ids = made()
     runs = [debias.aflite(X, y, ids=ids, **{**SMALL, "seed": seed}) for seed in (1, 2)]
     assert runs[0].kept.tobytes() != runs[1].kept.tobytes()
 
 
-def test_the_scale_of_the_numbers_is_taken_up_by_c():
-    """Rows 2^30 times as large, with C 2^60 times smaller, are the same regression, bit by bit."""
+def test_scaled_rows_with_rescaled_c_give_equal_scores():
     X, y, ids = made()
     straight = debias.aflite(X, y, ids=ids, **SMALL)
     scaled = debias.aflite(X * 2.0**30, y, ids=ids, C=2.0**-60, **SMALL)
     assert scaled.scores.tobytes() == straight.scores.tobytes()
 
 
-def test_rows_may_be_lists():
-    """Lists of the same numbers give the same result, without ids too."""
+def test_lists_give_the_same_result_as_arrays():
     X, y, _ = made()
     assert same(debias.aflite(X.tolist(), y, **SMALL), debias.aflite(X, y, **SMALL))
 
@@ -154,16 +149,15 @@ def test_rows_may_be_lists():
         "duplicates",
     ],
 )
-def test_odd_numbers_give_scores(change):
-    """Whatever the numbers are like, every score is a share, and no warning is given."""
+def test_unusual_values_give_scores_between_0_and_1(change):
+    """A warning would fail the test, too."""
     X, y, ids = made()
     result = debias.aflite(change(X), y, ids=ids, **SMALL)
     assert result.phases
     assert ((result.scores >= 0) & (result.scores <= 1)).all()
 
 
-def test_classes_that_can_be_separated_are_removed_down_to_the_training_size():
-    """With a large C, rows that a plane separates all score 1 and go, k a phase."""
+def test_separable_rows_are_removed_down_to_train_size():
     X, y, ids = made()
     X[:, 0] = np.where(y, 1.0, -1.0)
     result = debias.aflite(X, y, ids=ids, C=1e6, **SMALL)
@@ -172,8 +166,8 @@ def test_classes_that_can_be_separated_are_removed_down_to_the_training_size():
     assert all(phase.accuracy == 1.0 for phase in result.phases)
 
 
-def test_it_stops_when_fewer_than_the_cutoff_go_and_these_are_gone():
-    """The last phase removes what it found, fewer than the cutoff (Algorithm 1, lines 13-15)."""
+def test_run_stops_after_a_phase_below_the_cutoff():
+    """The last phase still removes the rows that it found (Algorithm 1, lines 13-15)."""
     X, y, ids = made()
     result = debias.aflite(X, y, ids=ids, **SMALL)
     assert result.stop_reason == "cutoff"
@@ -181,8 +175,7 @@ def test_it_stops_when_fewer_than_the_cutoff_go_and_these_are_gone():
     assert all(phase.removed == SMALL["cutoff"] for phase in result.phases[:-1])
 
 
-def test_it_stops_when_one_class_is_left():
-    """When all rows of a class are gone, nothing is left to guess, and it says so."""
+def test_run_stops_when_one_class_is_left():
     X = np.r_[np.full(10, 10.0), np.full(10, -10.0), np.full(3, 30.0)][:, None]
     y = np.r_[np.ones(10, int), np.zeros(13, int)]  # the last three look like the other class
     result = debias.aflite(X, y, train_size=2, cutoff=20, threshold=0, ensemble_size=400)
@@ -190,8 +183,7 @@ def test_it_stops_when_one_class_is_left():
     assert (result.stop_reason, len(result.phases)) == ("one class", 1)
 
 
-def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
-    """With train_size >= N nothing is removed, and the warning names the paper's shares."""
+def test_train_size_of_all_rows_warns_and_removes_nothing():
     X, y, ids = made(200)
     with pytest.warns(UserWarning, match="train_size=43 and cutoff=2"):
         result = debias.aflite(X, y, ids=ids)
@@ -202,15 +194,14 @@ def test_a_training_size_of_all_rows_removes_nothing_and_says_what_to_choose():
 
 
 @pytest.mark.parametrize("target", [200, 250])
-def test_a_target_that_is_reached_at_the_start_removes_nothing(target):
-    """As many rows as are to be left, or fewer, stay as they are."""
+def test_target_of_all_rows_or_more_removes_nothing(target):
     X, y, ids = made(200)
     result = debias.aflite(X, y, ids=ids, **(SMALL | {"target_size": target}))
     assert (len(result.kept), result.phases, result.stop_reason) == (200, (), "target size")
 
 
-def test_a_row_without_a_prediction_stays_and_is_counted():
-    """A row that every classifier was trained on has no score in that phase and is not removed."""
+def test_rows_without_a_prediction_are_kept_and_counted():
+    """A row that every classifier was trained on has no score in that phase."""
     X, y, ids = made(50)
     result = debias.aflite(X, y, ids=ids, ensemble_size=2, train_size=49, cutoff=50, threshold=0.0)
     phase = result.phases[0]
@@ -220,8 +211,7 @@ def test_a_row_without_a_prediction_stays_and_is_counted():
     assert np.isnan(result.scores[result.kept]).all()
 
 
-def test_a_training_set_of_one_class_always_predicts_it():
-    """Classifiers that saw one class are counted, and score the rows of that class 1."""
+def test_one_class_training_sets_predict_that_class():
     rng = np.random.default_rng(0)
     y = (np.arange(100) < 2).astype(int)
     result = debias.aflite(
@@ -232,8 +222,8 @@ def test_a_training_set_of_one_class_always_predicts_it():
     assert (result.scores[y == 0] > 0.8).all()
 
 
-def test_with_groups_a_classifier_never_sees_the_other_half():
-    """Halves with equal rows and opposite labels are guessed with groups only by chance."""
+def test_groups_keep_twin_halves_out_of_training():
+    """Halves with equal rows and opposite labels are then predicted at exactly chance level."""
     rng = np.random.default_rng(4)
     half = rng.normal(size=(150, 40))
     X, y = np.repeat(half, 2, axis=0), np.tile([0, 1], 150)
@@ -247,7 +237,7 @@ def test_with_groups_a_classifier_never_sees_the_other_half():
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a fresh interpreter."""
+    """Run code in a new interpreter."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **environment},
@@ -268,8 +258,8 @@ print(sum(_kernel.count_votes.stats.cache_hits.values()))
 
 
 @pytest.mark.long
-def test_the_first_run_says_that_it_compiles(tmp_path: Path):
-    """Compiling is announced on the log; the next run takes the code from the cache."""
+def test_first_run_logs_compilation(tmp_path: Path):
+    """The next run loads the compiled code from the cache."""
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     first = run_python(FIRST_RUN.format(before=""), **cache)
     assert "compiling AFLite" in first.stderr
@@ -278,8 +268,7 @@ def test_the_first_run_says_that_it_compiles(tmp_path: Path):
 
 
 @pytest.mark.long
-def test_it_runs_where_no_cache_can_be_written():
-    """Without a folder for compiled code it compiles in memory, and says how to get one."""
+def test_unwritable_cache_compiles_in_memory():
     before = (
         "from numba.core import caching\n"
         "for locator in caching.CacheImpl._locator_classes:\n"
@@ -290,7 +279,7 @@ def test_it_runs_where_no_cache_can_be_written():
     assert run.stdout.strip() == "0"
 
 
-def with_nan(X: NDArray[Any]) -> NDArray[Any]:
+def add_nan(X: NDArray[Any]) -> NDArray[Any]:
     """Return the rows with a NaN in row 7, column 2."""
     X = X.copy()
     X[7, 2] = np.nan
@@ -300,7 +289,7 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X contains nan in column 2"),
+        (lambda a: {"X": add_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X contains nan in column 2"),
         (lambda a: {"X": a["X"] / 0}, "row 0 .* contains -?inf"),
         (lambda a: {"X": a["X"][:, 0]}, r"2 dimensions.*\(240,\)"),
         (lambda a: {"X": a["X"][:0], "y": [], "ids": []}, r"empty.*\(0, 6\)"),
@@ -326,8 +315,7 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_arrays_that_cannot_be_filtered_are_refused(change, message):
-    """The error says what is wrong, and in which row."""
+def test_invalid_arrays_are_refused(change, message):
     X, y, ids = made()
     arrays = {"X": X, "y": y, "ids": ids}
     arrays.update(change(arrays))
@@ -354,22 +342,20 @@ def test_arrays_that_cannot_be_filtered_are_refused(change, message):
     ],
 )
 def test_parameters_out_of_range_are_refused(parameter, message):
-    """The error names the parameter and its range."""
     X, y, ids = made()
     with pytest.raises(InputError, match=message):
         debias.aflite(X, y, ids=ids, **{**SMALL, **parameter})
 
 
-def test_the_papers_sizes_and_their_shares():
-    """47,000 rows and more take the paper's m and k; fewer the same shares, never below 2 and 1."""
+def test_suggested_sizes_are_those_of_the_paper():
+    """For fewer than 47,000 rows they are the same fractions, but at least 2 and 1."""
     assert debias.suggest_sizes(47_000) == (10_000, 500)
     assert debias.suggest_sizes(200_000) == (10_000, 500)
     assert debias.suggest_sizes(4_700) == (1_000, 50)
     assert debias.suggest_sizes(3) == (2, 1)
 
 
-def test_problem_labels_refuse_by_name():
-    """Problems with more than two options, or without an answer, are named and counted."""
+def test_labels_of_unsuitable_problems_are_refused_by_id():
     from winosmith import Dataset, Problem
 
     two = Problem("a", "A _ b.", ("x", "y"), 1)
@@ -384,12 +370,11 @@ def test_problem_labels_refuse_by_name():
 
 
 class StoppedError(Exception):
-    """Stands for whatever ends a run in the middle."""
+    """An error that ends a run early."""
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, StoppedError])
-def test_a_run_is_taken_up_after_every_phase(tmp_path, error):
-    """A run that is stopped after any phase, and taken up, ends in the same bytes."""
+def test_run_stopped_after_any_phase_resumes_to_same_result(tmp_path, error):
     X, y, ids = made(columns=20)
     whole = debias.aflite(X, y, ids=ids, **SMALL)
     assert len(whole.phases) > 5
@@ -410,8 +395,7 @@ def test_a_run_is_taken_up_after_every_phase(tmp_path, error):
     assert seen == []
 
 
-def test_a_checkpoint_is_of_rows_not_of_their_order(tmp_path):
-    """A run can be taken up with the rows in another order."""
+def test_checkpoint_is_valid_for_reordered_rows(tmp_path):
     X, y, ids = made()
     path = tmp_path / "run.npz"
     whole = debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
@@ -419,8 +403,7 @@ def test_a_checkpoint_is_of_rows_not_of_their_order(tmp_path):
     assert turned.scores.tobytes() == whole.scores[::-1].tobytes()
 
 
-def test_a_checkpoint_of_another_run_is_refused(tmp_path):
-    """Other data, other parameters or another file are refused, and the difference is named."""
+def test_checkpoint_of_another_run_is_refused(tmp_path):
     X, y, ids = made()
     path = tmp_path / "run.npz"
     debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
@@ -445,8 +428,8 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "file" / "run.npz", **SMALL)
 
 
-def test_the_record_is_json_and_holds_no_seconds():
-    """What a report takes from a result is JSON, the same for the same run, and tells no times."""
+def test_record_is_json_without_seconds():
+    """So reports of equal runs are equal. The result is read-only and can be pickled."""
     X, y, ids = made()
     result = debias.aflite(X, y, ids=ids, **SMALL)
     text = json.dumps(result.record(), allow_nan=False)

@@ -1,4 +1,4 @@
-"""AFLite against Algorithm 1 written with scikit-learn, its steps by themselves, and ties."""
+"""AFLite against Algorithm 1 written with scikit-learn, its individual steps, and ties."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +30,10 @@ from winosmith.errors import InputError
 Floats = NDArray[np.float64]
 
 
-def biased(
+def make_biased_rows(
     rows: int, columns: int, *, seed: int, strength: float = 3.0, share: float = 0.5
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return correlated rows of which a share can be guessed, and their labels."""
+    """Return correlated rows, a fraction of which is predictable, and their labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns)) @ rng.normal(size=(columns, columns)) / columns**0.5
     X += rng.normal(size=columns) * 2
@@ -44,13 +44,13 @@ def biased(
     return X.astype(np.float32), y.astype(np.int64)
 
 
-def optimum(X: Floats, y: NDArray[np.int64], C: float) -> LogisticRegression:
-    """Return scikit-learn's regression, converged."""
+def fit_scikit_learn(X: Floats, y: NDArray[np.int64], C: float) -> LogisticRegression:
+    """Return scikit-learn's regression, fitted to convergence."""
     model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     return model.fit(X, y)
 
 
-def algorithm_1(
+def run_algorithm_1(
     X: Floats,
     y: NDArray[np.int64],
     *,
@@ -61,7 +61,7 @@ def algorithm_1(
     C: float,
     seed: int,
 ) -> list[list[int]]:
-    """Return the rows removed in each phase, line by line as the paper prints it."""
+    """Return the rows removed in each phase, line by line as in the paper."""
     left = np.arange(len(X))
     phases = []
     while len(left) > train_size:
@@ -71,7 +71,7 @@ def algorithm_1(
                 len(left), train_size, seed=seed, phase=len(phases), classifier=i
             )
             V = np.setdiff1d(np.arange(len(left)), T)
-            model = optimum(X[left[T]], y[left[T]], C)
+            model = fit_scikit_learn(X[left[T]], y[left[T]], C)
             right[V] += model.predict(X[left[V]]) == y[left[V]]
             votes[V] += 1
         draw = make_generator(seed, len(phases), TIES).permutation(len(left))
@@ -94,21 +94,20 @@ def algorithm_1(
         (402, 17, {"train_size": 150, "cutoff": 20, "C": 1.0, "threshold": 0.7}),
     ],
 )
-def test_the_same_rows_go_as_with_scikit_learn(rows, columns, parameters):
-    """A whole run removes, phase by phase, the rows that a converged scikit-learn removes."""
-    X, y = biased(rows, columns, seed=rows)
+def test_each_phase_removes_the_same_rows_as_scikit_learn(rows, columns, parameters):
+    X, y = make_biased_rows(rows, columns, seed=rows)
     parameters = {"ensemble_size": 16, "seed": 3, **parameters}
     result = debias.aflite(X, y, ids=range(rows), **parameters)
-    expected = algorithm_1(X.astype(np.float64), y, **parameters)
+    expected = run_algorithm_1(X.astype(np.float64), y, **parameters)
     assert len(result.phases) >= 3
     assert [rows.tolist() for rows in result.removed] == expected
 
 
 @st.composite
 def regressions(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.int64], Settings]:
-    """Small data sets of every shape: few rows, many columns, separable, weak or strong penalty."""
+    """Draw small data sets: few rows, many columns, separable, weak or strong penalty."""
     rows, columns = draw(st.integers(12, 250)), draw(st.integers(1, 60))
-    X, y = biased(
+    X, y = make_biased_rows(
         rows,
         columns,
         seed=draw(st.integers(0, 2**20)),
@@ -124,8 +123,8 @@ def regressions(draw: st.DrawFn) -> tuple[NDArray[np.float32], NDArray[np.int64]
 
 @given(regressions())
 @examples(60)
-def test_votes_are_those_of_the_optimum(problem):
-    """Each classifier votes as a converged scikit-learn wherever that is not within 1e-4 of 0."""
+def test_votes_match_scikit_learns_optimum(problem):
+    """Only decision values within 1e-4 of 0 may differ."""
     X, y, chosen = problem
     everything = np.arange(len(y), dtype=np.int32)
     with open_ensemble(check_rows(X, y, range(len(y)), None), chosen) as ensemble:
@@ -141,8 +140,8 @@ def test_votes_are_those_of_the_optimum(problem):
                     classifier=int(classifier),
                 )
                 try:
-                    best = optimum(X[T].astype(np.float64), y[T], chosen.C)
-                except ConvergenceWarning:  # rare, and then there is nothing to compare with
+                    best = fit_scikit_learn(X[T].astype(np.float64), y[T], chosen.C)
+                except ConvergenceWarning:  # rare; then no comparison is possible
                     continue
                 wanted = best.decision_function(X.astype(np.float64))
                 sure = np.abs(wanted) > 1e-4
@@ -150,7 +149,7 @@ def test_votes_are_those_of_the_optimum(problem):
 
 
 def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
-    """Yield the first start, then one at the mean of a phase's classifiers."""
+    """Yield the first start, then a start at the mean of a phase's classifiers."""
     first = ensemble.compute_starting_point(left)
     yield first
     yield ensemble.compute_start_at(
@@ -158,9 +157,8 @@ def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     )
 
 
-def test_a_start_has_the_curvature_of_the_formula() -> None:
-    """The Hessian's diagonal and its product with the weights agree with float64."""
-    X, y = biased(500, 20, seed=1)
+def test_start_has_the_curvature_of_the_formula() -> None:
+    X, y = make_biased_rows(500, 20, seed=1)
     left = np.arange(9, 500, dtype=np.int32)
     with open_ensemble(check_rows(X, y, range(500), None), Settings(2, 200, 1, 0.75, 1, 0)) as made:
         w = np.random.default_rng(1).normal(size=len(made.penalty)) / 6
@@ -175,20 +173,18 @@ def test_a_start_has_the_curvature_of_the_formula() -> None:
     np.testing.assert_allclose(start.product, penalty * w + (v * (x @ w)) @ x, rtol=1e-4, atol=1e-3)
 
 
-def test_newton_solves_what_can_be_separated():
-    """The float64 solver agrees with scikit-learn where the classes are apart and C is large."""
-    X, y = biased(80, 10, seed=5)
+def test_newton_matches_scikit_learn_on_separable_classes():
+    X, y = make_biased_rows(80, 10, seed=5)
     y = (X[:, 0] > X[:, 0].mean()).astype(np.int64)
     with_one = np.c_[X, np.ones(len(X))].astype(np.float32)
     ridge = np.r_[np.full(10, 1e-4), 0.0]
     found = minimize_by_newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
-    best = optimum(X.astype(np.float64), y, 1e4)
+    best = fit_scikit_learn(X.astype(np.float64), y, 1e4)
     wanted = best.decision_function(X.astype(np.float64))
     np.testing.assert_allclose(with_one @ found, wanted, rtol=1e-5)
 
 
-def test_a_column_gets_the_same_bits_in_any_company():
-    """A regression's weights do not depend on those that are solved beside it."""
+def test_weights_do_not_depend_on_the_other_regressions():
     rng = np.random.default_rng(8)
     matrix = copy_aligned(rng.normal(size=(500, 48)))
     labels = (matrix[:, 0] + rng.normal(size=500) > 0).astype(np.float32)
@@ -212,13 +208,12 @@ def test_a_column_gets_the_same_bits_in_any_company():
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
-    """The rotated rows do not depend on how many threads rotate them."""
+def test_rotated_rows_do_not_depend_on_the_thread_count(workers):
     from threadpoolctl import threadpool_limits
 
     from winosmith.debias._solver import rotate_rows
 
-    X, y = biased(9000, 20, seed=2)
+    X, y = make_biased_rows(9000, 20, seed=2)
     rows = check_rows(X, y, range(9000), None)
     with (
         threadpool_limits(1),
@@ -230,17 +225,20 @@ def test_the_basis_has_the_same_bits_for_any_number_of_threads(workers):
         assert one.matrix.tobytes() == another.matrix.tobytes()
 
 
-def test_as_many_rows_as_columns_are_solved_together_too() -> None:
-    """Training sets that can just be separated take more passes, and no float64 of their own."""
-    X, y = biased(900, 200, seed=3)
+def test_barely_separable_training_sets_need_no_polishing() -> None:
+    """Training sets with about as many rows as columns take more passes, but no float64 solver."""
+    X, y = make_biased_rows(900, 200, seed=3)
     parameters = {"ensemble_size": 4, "train_size": 205, "cutoff": 10}
     phase = debias.aflite(X, y, **parameters).phases[0]
     assert phase.polished == 0
     assert 16 < phase.passes < 150
 
 
-def test_scores_are_compared_as_whole_numbers():
-    """Exactly at the threshold is at it: 3 of 4 at 0.75, 7 of 10 at 0.7, 3 of 5 at 0.6."""
+def test_score_equal_to_the_threshold_reaches_it():
+    """Counts are compared as integers:
+
+    7 of 10 reaches 0.7, and a row without votes reaches nothing.
+    """
     for right, votes, threshold in ((3, 4, 0.75), (7, 10, 0.7), (3, 5, 0.6), (29, 100, 0.29)):
         counts = np.array([right, right - 1], np.int32), np.array([votes, votes], np.int32)
         assert reaches_threshold(*counts, threshold).tolist() == [True, False]
@@ -248,8 +246,7 @@ def test_scores_are_compared_as_whole_numbers():
     assert reaches_threshold(*nobody, 0.0).tolist() == [False]
 
 
-def test_ties_at_the_cutoff_are_drawn_and_counted():
-    """Of 1,000 rows with the same score, the 100 that go are spread over all places."""
+def test_ties_at_the_cutoff_are_removed_at_random():
     everyone = np.full(1000, 4, np.int32)
     drawn = [
         select(everyone, everyone, threshold=0.75, cutoff=100, seed=seed, phase=0)
@@ -263,8 +260,7 @@ def test_ties_at_the_cutoff_are_drawn_and_counted():
     assert later.removed.tobytes() != drawn[0].removed.tobytes()
 
 
-def test_the_highest_scores_go_first():
-    """Rows above the score at the cutoff all go; only those at it are drawn for."""
+def test_highest_scores_are_removed_first():
     total = np.full(9, 8, np.int32)
     correct = np.array([8, 7, 6, 6, 6, 5, 8, 6, 7], np.int32)
     chosen = select(correct, total, threshold=0.75, cutoff=5, seed=0, phase=0)
@@ -276,8 +272,7 @@ def test_the_highest_scores_go_first():
     assert (nobody.candidates, nobody.tied, nobody.tied_removed) == (0, 0, 0)
 
 
-def test_a_histogram_counts_whole_numbers():
-    """A score on an edge falls into the bin that begins there; 1 falls into the last."""
+def test_score_on_a_bin_edge_counts_in_the_upper_bin():
     total = np.full(21, 20, np.int32)
     assert make_histogram(np.arange(21, dtype=np.int32), total) == (*[1] * 19, 2)
     assert [*debias.HISTOGRAM_EDGES] == [number / 20 for number in range(21)]
@@ -288,8 +283,8 @@ def test_a_histogram_counts_whole_numbers():
     share=st.floats(0.1, 0.9),
     seed=st.integers(0, 9),
 )
-def test_whole_groups_fall_on_one_side(sizes, share, seed):
-    """A partition by groups parts none, and what is missing to its size fits no group left."""
+def test_training_sets_contain_only_whole_groups(sizes, share, seed):
+    """A set may be smaller than asked for only if no other group fits."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     size = max(5, round(share * len(groups)))
     size = min(size, len(groups))
@@ -299,8 +294,7 @@ def test_whole_groups_fall_on_one_side(sizes, share, seed):
     assert all(sizes[group] > size - len(T) for group in set(groups.tolist()) - inside)
 
 
-def test_partitions_are_uniform():
-    """Every row is trained on about equally often, and every set has the size asked for."""
+def test_training_rows_are_drawn_uniformly():
     counts = np.zeros(30)
     for classifier in range(4000):
         T = draw_training_rows(30, 12, seed=1, phase=2, classifier=classifier)
@@ -313,7 +307,7 @@ SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "seed": 5}
 
 
 def made(rows: int = 240, *, seed: int = 0) -> tuple[Any, Any]:
-    """Return rows of which two thirds give their label away, and the labels."""
+    """Return rows, two thirds of which reveal their label, and the labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, 6)).astype(np.float32)
     y = rng.permutation(rows) % 2
@@ -328,8 +322,8 @@ def made(rows: int = 240, *, seed: int = 0) -> tuple[Any, Any]:
     threshold=st.sampled_from([0.0, 0.6, 0.75]),
 )
 @examples(40)
-def test_no_more_is_removed_than_the_target_takes(target, cutoff, threshold):
-    """A run never goes below its target, and says "target size" just when it is reached."""
+def test_run_never_goes_below_its_target(target, cutoff, threshold):
+    """The stop reason is "target size" exactly if the target is reached."""
     X, y = made()
     result = debias.aflite(
         X, y, target_size=target, cutoff=cutoff, threshold=threshold, ids=range(240), **SMALL
@@ -342,8 +336,7 @@ def test_no_more_is_removed_than_the_target_takes(target, cutoff, threshold):
         assert phase.cutoff <= phase.size - target
 
 
-def test_up_to_its_last_phase_a_target_changes_nothing():
-    """A run to a target removes what the same run without one removes, cut short."""
+def test_target_only_shortens_the_last_phase():
     X, y = made()
     free = debias.aflite(X, y, cutoff=12, ids=range(240), **SMALL)
     aimed = debias.aflite(X, y, cutoff=12, target_size=185, ids=range(240), **SMALL)
@@ -353,10 +346,9 @@ def test_up_to_its_last_phase_a_target_changes_nothing():
     assert set(aimed.removed[4].tolist()) <= set(free.removed[4].tolist())
 
 
-def test_a_target_out_of_reach_is_told_by_the_reason():
-    """Where too few rows are at the threshold, the reason is that and not the target."""
+def test_unreachable_target_has_another_stop_reason():
     X, y = made()
-    turned = np.roll(y, 1)  # labels that mean nothing
+    turned = np.roll(y, 1)  # labels unrelated to the rows
     chosen = {"threshold": 0.9, "ids": range(240), **SMALL}
     result = debias.aflite(X, turned, cutoff=12, target_size=70, **chosen)
     assert result.stop_reason == "cutoff"
@@ -365,8 +357,7 @@ def test_a_target_out_of_reach_is_told_by_the_reason():
     assert (below.stop_reason, len(below.kept)) == ("train size", 40)
 
 
-def test_a_share_as_cutoff_is_of_the_rows_left():
-    """With 5 % as cutoff each phase may remove 5 % of the rows that it begins with."""
+def test_fractional_cutoff_applies_to_the_remaining_rows():
     X, y = made(400)
     result = debias.aflite(X, y, cutoff=0.05, ids=range(400), **SMALL)
     assert len(result.phases) > 4
@@ -377,8 +368,7 @@ def test_a_share_as_cutoff_is_of_the_rows_left():
     assert result.parameters["cutoff"] == 0.05
 
 
-def test_a_share_too_small_for_a_row_still_removes_one():
-    """A cutoff that comes to less than one row is one row."""
+def test_cutoff_below_one_row_removes_one_row():
     X, y = made(100)
     result = debias.aflite(X, y, cutoff=1e-6, target_size=97, ids=range(100), **SMALL)
     assert [phase.removed for phase in result.phases] == [1, 1, 1]
@@ -402,30 +392,30 @@ def test_a_share_too_small_for_a_row_still_removes_one():
         ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
     ],
 )
-def test_what_is_out_of_range_is_refused(parameter, message):
-    """The error names the parameter and what would fit."""
+def test_target_and_null_settings_out_of_range_are_refused(parameter, message):
     X, y = made()
     with pytest.raises(InputError, match=message):
         debias.aflite(X, y, **{**SMALL, **parameter})
 
 
 N = 40
-"""Problems of each sort."""
+"""Number of problems of each sort."""
 
 Made = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
 
 
-def tied(seed: int, sizes: tuple[int, ...], common: float) -> Made:
-    """Return options' vectors, keys and sizes: half of the problems share nothing with any other.
+def make_tied_options(seed: int, sizes: tuple[int, ...], common: float) -> Made:
+    """Return options' vectors, keys and numbers of options; half of the problems have only ties.
 
-    The first half of the problems have their right options pushed along one direction; an option of
-    the others has a direction of its own. All of it is turned, so that in single precision nothing
-    is orthogonal any more, and shaken by half of the last digit.
+    The correct options of the first half are shifted along one shared direction; each option of
+    the
+    other half has a direction of its own. All vectors are rotated, so that none are exactly
+    orthogonal in single precision, and perturbed by half of the last digit.
 
     Args:
-        seed: of keys and of how it is shaken.
-        sizes: how many options there are.
-        common: how far all options lie from the origin, in one direction.
+        seed: seed of the keys and of the perturbation.
+        sizes: numbers of options of the problems, repeated in turn.
+        common: distance of all options from the origin, in one direction.
     """
     rng = np.random.default_rng([seed, 1])
     options = np.resize(sizes, 2 * N)
@@ -448,11 +438,11 @@ def tied(seed: int, sizes: tuple[int, ...], common: float) -> Made:
     sizes=st.sampled_from([(2,), (3,), (2, 3, 5)]),
     common=st.sampled_from([0.0, 3.0]),
 )
-def test_of_what_is_in_no_other_problem_nothing_is_guessed(
+def test_problems_that_share_nothing_are_predicted_by_chance(
     seed: int, sizes: tuple[int, ...], common: float
 ) -> None:
-    """It earns one over its options by every path, however the last digits are shaken."""
-    X, key, options = tied(seed, sizes, common)
+    """They score 1 over their number of options in verify and probe, and their margins are 0."""
+    X, key, options = make_tied_options(seed, sizes, common)
     blocks = [(row,) for row in range(len(X))]
     right = (N + (1 / options[N:]).sum()) / len(X)
     how = {"options": options, "blocks": blocks, "ids": range(len(X)), "splits": 1, "draws": 20}
@@ -469,9 +459,9 @@ def test_of_what_is_in_no_other_problem_nothing_is_guessed(
 
 @examples(5)
 @given(seed=st.integers(0, 1000))
-def test_one_vector_for_both_options_ties_alike(seed: int) -> None:
-    """So does the little that two long vectors left of each other, whichever way that points."""
-    X, key, _ = tied(seed, (2,), 0.0)
+def test_difference_vectors_with_rounding_residue_are_ties(seed: int) -> None:
+    """The tiny difference of two long vectors is a tie, whichever way it points."""
+    X, key, _ = make_tied_options(seed, (2,), 0.0)
     turns, blocks = X[:, 1] - X[:, 0], [(row,) for row in range(len(X))]
     long = X[np.arange(10), key[:10]]
     turns[N : N + 10] = np.nextafter(long, 9) - long
@@ -483,12 +473,12 @@ def test_one_vector_for_both_options_ties_alike(seed: int) -> None:
     assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
 
 
-def test_a_vector_far_longer_than_the_others_makes_no_ties_of_theirs() -> None:
-    """Of two options and of three: how far rounding reaches is told by a unit's own length."""
+def test_one_long_vector_does_not_turn_small_margins_into_ties() -> None:
+    """The rounding tolerance depends on each unit's own length, with two options and with three."""
     rng = np.random.default_rng(0)
     key = np.arange(600) % 2
     X = rng.normal(size=(600, 20))
-    X[:, 0] = np.where(key == 1, 1e-3, -1e-3)  # margins that are small but surely theirs
+    X[:, 0] = np.where(key == 1, 1e-3, -1e-3)  # small margins far above rounding
     X[0] *= 2000
     assert debias.mirror(X, key=key, aim="chance").ties == 0
     three = np.stack([X, -X, np.zeros_like(X)], 1)

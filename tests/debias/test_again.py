@@ -1,4 +1,4 @@
-"""What of a filter's work would be done again."""
+"""How stable a filter's choice of problems is: another run, and perturbed vectors."""
 
 from pathlib import Path
 
@@ -11,8 +11,7 @@ from winosmith.errors import InputError
 
 
 @given(st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
-def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
-    """The counts, the share and the Jaccard index are those of the sets that were removed."""
+def test_removals_of_two_runs_are_compared(kept: set[int], other: set[int]) -> None:
     gone, there = set(range(20)) - kept, set(range(20)) - other
     told = compare_runs(sorted(kept), sorted(other), 20)
     assert (told.removed, told.other, told.both) == (len(gone), len(there), len(gone & there))
@@ -20,14 +19,12 @@ def test_what_both_remove_is_counted(kept: set[int], other: set[int]) -> None:
     assert told.jaccard == (len(gone & there) / len(gone | there) if gone | there else None)
 
 
-def test_a_row_that_there_is_not_is_refused() -> None:
-    """A kept row beyond the rows is an error, not a wrong count."""
+def test_kept_row_out_of_range_is_refused() -> None:
     with pytest.raises(InputError, match="a kept row is out of range; there are 3 rows"):
         compare_runs([0, 3], [0], 3)
 
 
-def test_shaking_goes_by_ids_and_keeps_zeros() -> None:
-    """Each number moves by about a ten-thousandth of itself, the same in any order of the rows."""
+def test_perturbation_depends_on_ids_and_keeps_zeros() -> None:
     X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
     X[:, 3] = 0
     ids = [f"p{number}" for number in range(300)]
@@ -44,8 +41,7 @@ def test_shaking_goes_by_ids_and_keeps_zeros() -> None:
         assert not np.array_equal(other, moved)
 
 
-def test_what_is_mapped_from_a_file_is_shaken_in_a_file(tmp_path: Path) -> None:
-    """Vectors of a file are lent from a file, with the same numbers, and it goes afterwards."""
+def test_mapped_vectors_are_perturbed_in_a_temporary_file(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")

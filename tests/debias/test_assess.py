@@ -1,4 +1,4 @@
-"""An assessment: what is found, what is not, and what it refuses."""
+"""Assessments of bias: planted bias is found, noise is not, and bad input is refused."""
 
 import json
 from dataclasses import asdict
@@ -15,8 +15,8 @@ from winosmith.errors import DataError, RecipeError
 QUICK = AssessmentSettings(draws=40, bins=30)
 
 
-def planted(n: int = 600, *, along: int = 0, shift: float = 4.0, seed: int = 0) -> Any:
-    """Return rows of twins, in 12 columns of falling variance, and labels.
+def make_shifted_rows(n: int = 600, *, along: int = 0, shift: float = 4.0, seed: int = 0) -> Any:
+    """Return rows of twins, in 12 columns of decreasing variance, and labels.
 
     The answer shifts the column `along`.
     """
@@ -32,17 +32,15 @@ def one(X: Any, y: Any, groups: Any = None, settings: AssessmentSettings = QUICK
     return assess(X, y, {"all": range(len(y))}, groups=groups, settings=settings).subsets[0]
 
 
-def test_a_shift_along_d1_is_found() -> None:
-    """Answers that stand apart along the first component have a KL beyond the null, both ways."""
-    found = one(*planted(shift=8))
+def test_shift_along_the_first_component_is_found() -> None:
+    found = one(*make_shifted_rows(shift=8))
     for along in (found.d1, found.axis):
         assert along.kl > 2 * along.null.high
         assert along.null.p == 1 / 41
 
 
-def test_a_shift_along_a_lesser_component_is_found_on_the_answer_axis() -> None:
-    """d1 shows nothing where the answers stand apart along another direction; the axis does."""
-    found = one(*planted(along=6, shift=2.5))
+def test_shift_along_a_minor_component_is_found_on_the_axis() -> None:
+    found = one(*make_shifted_rows(along=6, shift=2.5))
     assert found.d1.null.p > 0.05
     assert found.axis.kl > 5 * found.axis.null.high
     first, second = np.array(found.axis.counts)
@@ -51,9 +49,9 @@ def test_a_shift_along_a_lesser_component_is_found_on_the_answer_axis() -> None:
 
 
 @pytest.mark.parametrize("flips_sign", [True, False])
-def test_vectors_that_turn_are_counted_in_both_orders(flips_sign: bool) -> None:
-    """The histograms of the answers mirror each other, and swapped options change no figure."""
-    X, y, groups = planted(200, shift=3)
+def test_sign_flipping_vectors_are_counted_in_both_orders(flips_sign: bool) -> None:
+    """Their histograms mirror each other, and swapping options changes no number."""
+    X, y, groups = make_shifted_rows(200, shift=3)
     swapped = np.random.default_rng(5).random(200) < 0.5
     there, turned = (
         assess(
@@ -68,30 +66,28 @@ def test_vectors_that_turn_are_counted_in_both_orders(flips_sign: bool) -> None:
     ) == flips_sign
 
 
-def test_noise_is_not_taken_for_bias() -> None:
-    """Over 40 sets without any shift, p is at 5 % or below in few, along d1 and the axis."""
+def test_p_values_of_noise_are_rarely_small() -> None:
     settings = AssessmentSettings(draws=39, bins=30)
-    runs = [one(*planted(200, shift=0, seed=seed), settings=settings) for seed in range(40)]
+    runs = [
+        one(*make_shifted_rows(200, shift=0, seed=seed), settings=settings) for seed in range(40)
+    ]
     for which in ("d1", "axis"):
         assert sum(getattr(run, which).null.p <= 0.05 for run in runs) <= 6
         assert sum(getattr(run, which).null.p >= 0.5 for run in runs) >= 10
 
 
-def test_few_rows_in_many_bins_differ_by_chance_and_the_null_says_so() -> None:
-    """Labels that mean nothing give a KL far from 0, and the null is as far."""
-    found = one(*planted(120, shift=0), settings=AssessmentSettings(draws=60, bins=50))
+def test_null_covers_the_divergence_of_sparse_histograms() -> None:
+    """Random labels of few rows in many bins give a KL divergence far from 0."""
+    found = one(*make_shifted_rows(120, shift=0), settings=AssessmentSettings(draws=60, bins=50))
     for along in (found.d1, found.axis):
         assert along.kl > 0.1
         assert along.null.low > 0.05
         assert along.null.low < along.kl < along.null.high
 
 
-def test_the_null_keeps_twins_together() -> None:
-    """Halves that lie at the same place can't tell the answers apart: the null is exactly 0.
-
-    Labels that are permuted freely do not know that, and call a part of the noise bias.
-    """
-    X, y, twins = planted(200)
+def test_null_keeps_twins_together() -> None:
+    """With equal halves the null is exactly 0; free permutations would find bias in noise."""
+    X, y, twins = make_shifted_rows(200)
     X[1::2] = X[::2]
     found = one(X, y, twins)
     for along in (found.d1, found.axis):
@@ -99,8 +95,8 @@ def test_the_null_keeps_twins_together() -> None:
     assert one(X, y).d1.null.low > 0.02
 
 
-def test_a_direction_that_only_fits_its_own_half_is_no_bias() -> None:
-    """With more columns than rows any labels can be fitted; read held out, they tell nothing."""
+def test_overfitted_direction_is_not_bias() -> None:
+    """With more columns than rows any labels can be fitted, so positions are read held out."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 300)), np.tile([0, 1], 40)
     found = one(X, y, [(row, row + 1) for row in range(0, 80, 2)])
@@ -108,9 +104,8 @@ def test_a_direction_that_only_fits_its_own_half_is_no_bias() -> None:
     assert found.axis.kl < found.axis.null.high
 
 
-def test_the_same_input_gives_the_same_assessment_whatever_the_order_of_the_subsets() -> None:
-    """Every draw is keyed by the seed and the subset's name."""
-    X, y, groups = planted()
+def test_subset_order_does_not_change_the_assessment() -> None:
+    X, y, groups = make_shifted_rows()
     subsets = {"all": range(600), "some": range(100)}
     there = assess(X, y, subsets, groups=groups, settings=QUICK)
     back = assess(X, y, dict(reversed(subsets.items())), groups=groups, settings=QUICK)
@@ -122,9 +117,8 @@ def test_the_same_input_gives_the_same_assessment_whatever_the_order_of_the_subs
     assert other.subsets[0].d1.null != there.subsets[0].d1.null
 
 
-def test_json_holds_everything() -> None:
-    """The assessment as JSON has the histogram, the points and the settings, and no NaN."""
-    X, y, groups = planted()
+def test_json_contains_histograms_points_and_settings() -> None:
+    X, y, groups = make_shifted_rows()
     found = assess(X, y, {"all": range(600), "none": []}, groups=groups, settings=QUICK)
     held = json.loads(json.dumps(asdict(found), allow_nan=False))
     assert held["settings"]["bins"] == 30
@@ -134,9 +128,9 @@ def test_json_holds_everything() -> None:
     assert len(held["subsets"][0]["points"]) == 600
 
 
-def test_points_are_thinned_alike_in_every_subset() -> None:
-    """A row that is drawn in the whole set is drawn in every subset that holds it."""
-    X, y, groups = planted()
+def test_points_are_drawn_in_the_same_order_in_each_subset() -> None:
+    """So a row shown for the whole set is shown for each subset that contains it."""
+    X, y, groups = make_shifted_rows()
     found = assess(X, y, {"all": range(600), "odd": range(1, 600, 2)}, groups=groups,
                    settings=AssessmentSettings(draws=20, points=100))  # fmt: skip
     everywhere, odd = (set(subset.points) for subset in found.subsets)
@@ -145,9 +139,8 @@ def test_points_are_thinned_alike_in_every_subset() -> None:
     assert set(found.subsets[1].point_answers) == {0, 1}  # each in an order drawn at random
 
 
-def test_only_rows_that_may_be_shown_are_drawn() -> None:
-    """Points are of the rows named; every figure still counts all of them."""
-    X, y, groups = planted()
+def test_points_are_limited_to_the_shown_rows() -> None:
+    X, y, groups = make_shifted_rows()
     subsets = {"all": range(600), "half": range(300)}
     few = assess(X, y, subsets, groups=groups, settings=QUICK, shown=[5, 400])
     every = assess(X, y, subsets, groups=groups, settings=QUICK)
@@ -159,9 +152,8 @@ def test_only_rows_that_may_be_shown_are_drawn() -> None:
 
 @examples(30)
 @given(st.sets(st.integers(0, 39), min_size=1))
-def test_twins_halves_and_singles_add_up(rows: set[int]) -> None:
-    """Whole twins, twins parted by the filter, and former singles are all of the rows."""
-    X, y, groups = planted(40)
+def test_twins_halves_and_singles_sum_to_all_rows(rows: set[int]) -> None:
+    X, y, groups = make_shifted_rows(40)
     groups = [*groups[:15], *((row,) for row in range(30, 40))]
     found = assess(
         X, y, {"some": rows}, groups=groups, settings=AssessmentSettings(draws=20)
@@ -171,9 +163,8 @@ def test_twins_halves_and_singles_add_up(rows: set[int]) -> None:
     assert sum(found.answers) == len(rows)
 
 
-def test_a_subset_of_one_answer_or_of_none_has_no_kl() -> None:
-    """Where nothing can be compared nothing is reported, and the rest still is."""
-    X, y, groups = planted()
+def test_subset_without_both_answers_has_no_divergence() -> None:
+    X, y, groups = make_shifted_rows()
     subsets = {"one": range(0, 600, 2), "none": []}
     found = assess(X, y, subsets, groups=groups, flips_sign=False, settings=QUICK)
     for subset in found.subsets:
@@ -182,15 +173,14 @@ def test_a_subset_of_one_answer_or_of_none_has_no_kl() -> None:
     assert found.subsets[1].rows == 0
 
 
-def fitted(fit: Any, **subsets: Any) -> Assessment:
+def assess_subsets(fit: Any, **subsets: Any) -> Assessment:
     """Return an assessment with the PCA fitted on all rows or on each subset."""
-    X, y, groups = planted()
+    X, y, groups = make_shifted_rows()
     return assess(X, y, subsets, groups=groups, settings=AssessmentSettings(draws=20, fit=fit))
 
 
-def test_vectors_of_one_column_have_no_second_component() -> None:
-    """One column, of zeros or not, is assessed along d1 from end to end; d2 explains nothing."""
-    X, y, groups = planted(shift=8)
+def test_one_column_has_no_second_component() -> None:
+    X, y, groups = make_shifted_rows(shift=8)
     found = one(X[:, :1], y, groups)
     assert found.d1.kl > 2 * found.d1.null.high
     assert found.explained == pytest.approx((1, 0))
@@ -204,10 +194,9 @@ def test_vectors_of_one_column_have_no_second_component() -> None:
     assert set(one(np.zeros((len(y), 1)), y, groups).points) == {(0, 0)}
 
 
-def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
-    """Fitted once, panels share their bins; fitted on each, the whole set's panel is the same."""
+def test_pca_is_fitted_once_or_on_each_subset() -> None:
     half = range(0, 300)
-    shared, own = (fitted(fit, all=range(600), half=half) for fit in ("all", "each"))
+    shared, own = (assess_subsets(fit, all=range(600), half=half) for fit in ("all", "each"))
     assert shared.subsets[0].d1.edges == shared.subsets[1].d1.edges
     assert own.subsets[0].d1.edges == shared.subsets[0].d1.edges
     assert own.subsets[1].d1.edges != shared.subsets[1].d1.edges
@@ -230,8 +219,7 @@ def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
         ({"groups": [(0, 1), (1, 2, 3)]}, "the groups must list each row from 0 to 3 once"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(change: dict[str, Any], told: str) -> None:
-    """Each error says what is wrong and where."""
+def test_inconsistent_arguments_are_refused(change: dict[str, Any], told: str) -> None:
     given_ = {"X": np.eye(4), "y": [0, 1, 0, 1], "subsets": {"all": range(4)}, **change}
     with pytest.raises(DataError, match=told):
         assess(**given_)
@@ -250,6 +238,5 @@ def test_what_does_not_fit_together_is_refused(change: dict[str, Any], told: str
     ],
 )
 def test_settings_out_of_range_are_refused(change: dict[str, Any], told: str) -> None:
-    """Each setting is checked when it is made."""
     with pytest.raises(RecipeError, match=told):
         AssessmentSettings(**change)

@@ -1,4 +1,4 @@
-"""Principal components, the answer axis, and the KL divergence along them with its null."""
+"""Principal components, the answer axis, and the KL divergence along both with its null."""
 
 from typing import Self
 
@@ -22,13 +22,11 @@ from winosmith.errors import DataError
 
 @pytest.fixture
 def rows() -> np.ndarray:
-    """Return 300 rows with unequal variances in 12 columns."""
     rng = np.random.default_rng(3)
     return (rng.normal(size=(300, 12)) * np.linspace(5, 1, 12)) @ rng.normal(size=(12, 12)) + 7
 
 
-def test_components_are_those_of_scikit_learn(rows: np.ndarray) -> None:
-    """Up to signs, coordinates and explained variance are those of scikit-learn's full PCA."""
+def test_components_match_scikit_learn(rows: np.ndarray) -> None:
     from sklearn.decomposition import PCA
 
     oracle = PCA(5, svd_solver="full").fit(rows)
@@ -39,8 +37,8 @@ def test_components_are_those_of_scikit_learn(rows: np.ndarray) -> None:
     np.testing.assert_allclose(mine, theirs * signs, atol=1e-6)
 
 
-def test_the_sign_makes_the_largest_loading_positive(rows: np.ndarray) -> None:
-    """Mirroring every row mirrors no axis: the sign does not depend on where the rows lie."""
+def test_largest_loading_is_positive(rows: np.ndarray) -> None:
+    """So mirroring every row does not mirror an axis."""
     there = compute_principal_axes(rows, 4).directions
     mirrored = compute_principal_axes(-rows, 4).directions
     largest = np.abs(there).argmax(axis=0)
@@ -48,16 +46,14 @@ def test_the_sign_makes_the_largest_loading_positive(rows: np.ndarray) -> None:
     np.testing.assert_allclose(there, mirrored, atol=1e-9)
 
 
-def test_the_order_of_the_rows_does_not_matter(rows: np.ndarray) -> None:
-    """Permuted rows have the same coordinates."""
+def test_row_order_does_not_change_coordinates(rows: np.ndarray) -> None:
     order = np.random.default_rng(0).permutation(len(rows))
     plain = compute_principal_axes(rows, 3).project(rows)
     permuted = compute_principal_axes(rows[order], 3).project(rows[order])
     np.testing.assert_allclose(permuted, plain[order], atol=1e-7)
 
 
-def test_chunks_and_precision_do_not_show() -> None:
-    """More rows than a chunk holds, in single precision, give what one piece in double gives."""
+def test_chunked_single_precision_matches_double_precision() -> None:
     wide = np.random.default_rng(1).normal(size=(20_000, 4)).astype(np.float32) * [4, 3, 2, 1]
     axes = compute_principal_axes(wide.astype(np.float32), 2)
     whole = np.cov(wide.astype(np.float32).astype(np.float64).T)
@@ -65,8 +61,7 @@ def test_chunks_and_precision_do_not_show() -> None:
     np.testing.assert_allclose(axes.explained, values[:2] / values.sum(), rtol=1e-9)
 
 
-def test_degenerate_rows_have_axes_too() -> None:
-    """Fewer rows than columns, equal rows, and fewer columns than asked for are no error."""
+def test_degenerate_rows_have_axes() -> None:
     few = compute_principal_axes(np.random.default_rng(0).normal(size=(3, 9)), 10)
     assert few.directions.shape == (9, 9)
     same = compute_principal_axes(np.ones((5, 4)), 2)
@@ -87,21 +82,22 @@ def shifted_rows(
 
 
 class Given:
-    """An estimator of the covariance that was told it."""
+    """An estimator that returns a given covariance."""
 
     def __init__(self, covariance: np.ndarray):
         self.covariance_ = covariance
 
     def fit(self, X: object) -> Self:
-        """Look at nothing."""
+        """Do nothing."""
         return self
 
 
-def test_the_axis_is_that_of_scikit_learns_discriminant() -> None:
-    """Up to scale and place, a half is read as scikit-learn's shrunk discriminant reads it.
+def test_axis_matches_scikit_learns_shrunk_discriminant() -> None:
+    """Positions agree up to scale and offset.
 
-    Its covariance is the one within the classes, ours that of all rows: with two classes of equal
-    size and the same sphere the directions agree.
+    scikit-learn's covariance is the one within the classes, ours that of all rows: with two
+    classes
+    of equal size and the same sphere the directions agree.
     """
     from sklearn.covariance import EmpiricalCovariance
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -126,8 +122,11 @@ def test_the_axis_is_that_of_scikit_learns_discriminant() -> None:
         assert np.corrcoef(read[0][test], theirs)[0, 1] > 1 - 1e-9
 
 
-def test_every_labelling_has_an_axis_of_its_own() -> None:
-    """Many labellings at once are read as one after the other; flipped labels turn the axis."""
+def test_each_labelling_has_its_own_axis() -> None:
+    """Stacked labellings give the same positions as separate calls.
+
+    Flipped labels flip the axis.
+    """
     X, y, groups = shifted_rows()
     stack = np.stack([y, 1 - y, np.roll(y, 1)])
     together = project_on_answer_axis(X, stack, groups, np.random.default_rng(0))
@@ -140,7 +139,6 @@ def test_every_labelling_has_an_axis_of_its_own() -> None:
 
 
 def test_positions_are_in_standard_deviations() -> None:
-    """Whatever the scale of the embeddings, the rows spread by about 1, around 0."""
     X, y, groups = shifted_rows(2000, shift=0.0)
     for scale in (1e-3, 1.0, 1e4):
         (read,) = project_on_answer_axis(
@@ -150,8 +148,8 @@ def test_positions_are_in_standard_deviations() -> None:
         assert 0.9 < read.std() < 1.1
 
 
-def test_no_row_is_read_by_an_axis_that_saw_its_twin() -> None:
-    """Changing one twin's labels moves no position of its own half, only the other's."""
+def test_axis_of_a_row_is_not_fitted_on_its_twin() -> None:
+    """Changing one twin's labels changes only the positions of the other half."""
     X, y, groups = shifted_rows()
     changed = y.copy()
     changed[[0, 1]] = 1 - changed[[0, 1]]
@@ -163,8 +161,7 @@ def test_no_row_is_read_by_an_axis_that_saw_its_twin() -> None:
     assert len(moved) == 100
 
 
-def test_without_both_answers_in_both_halves_there_is_no_axis() -> None:
-    """One answer only, or a single group, can't be fitted on one half and read on the other."""
+def test_axis_needs_both_answers_in_both_halves() -> None:
     X, y, groups = shifted_rows(8)
     rng = np.random.default_rng(0)
     assert project_on_answer_axis(X, np.zeros((1, 8), int), groups, rng) is None
@@ -176,10 +173,9 @@ histograms = arrays(np.int64, 12, elements=st.integers(0, 400))
 
 
 @given(histograms, histograms, st.floats(0.01, 5))
-def test_divergence_is_that_of_the_smoothed_distributions(
+def test_divergence_matches_scipy_on_smoothed_counts(
     first: np.ndarray, second: np.ndarray, smoothing: float
 ) -> None:
-    """It is scipy's relative entropy of the smoothed counts; the two directions swap with them."""
     there = compute_divergence(first, second, smoothing=smoothing)
     back = compute_divergence(second, first, smoothing=smoothing)
     assert there == pytest.approx(entropy(first + smoothing, second + smoothing), abs=1e-12)
@@ -191,8 +187,7 @@ def test_divergence_is_that_of_the_smoothed_distributions(
 
 
 @given(arrays(np.float64, 30, elements=st.floats(-50, 50)), st.integers(2, 40))
-def test_bins_are_equal_and_hold_every_row(positions: np.ndarray, bins: int) -> None:
-    """Each row is counted once, in a bin whose edges it lies between."""
+def test_each_row_is_counted_in_the_bin_around_it(positions: np.ndarray, bins: int) -> None:
     binning = Binning.from_range(positions.min(), positions.max(), bins)
     edges, near = np.array(binning.edges), 1e-9 * max(1, np.abs(positions).max())
     assert len(edges) == bins + 1
@@ -205,8 +200,7 @@ def test_bins_are_equal_and_hold_every_row(positions: np.ndarray, bins: int) -> 
         assert edges[place] - near <= positions[row] <= edges[place + 1] + near
 
 
-def test_bins_count_as_numpy_does() -> None:
-    """The counts are those of numpy's histogram, by answer."""
+def test_bin_counts_match_numpys_histogram() -> None:
     rng = np.random.default_rng(2)
     positions, labels = rng.normal(size=500), rng.integers(0, 2, 500)
     binning = Binning.from_range(positions.min(), positions.max(), 25)
@@ -216,8 +210,7 @@ def test_bins_count_as_numpy_does() -> None:
     ]
 
 
-def test_many_labellings_are_counted_at_once() -> None:
-    """A stack of labellings, with one set of positions or one each, gives a stack of counts."""
+def test_stacked_labellings_give_stacked_counts() -> None:
     rng = np.random.default_rng(4)
     positions, labels = rng.normal(size=(5, 80)), rng.integers(0, 2, (5, 80))
     binning = Binning.from_range(-2, 2, 12)
@@ -229,14 +222,13 @@ def test_many_labellings_are_counted_at_once() -> None:
     ]).all()  # fmt: skip
 
 
-def test_what_lies_outside_is_in_the_outermost_bins() -> None:
-    """A fixed range loses no row."""
+def test_positions_outside_the_range_count_in_the_end_bins() -> None:
     counts = Binning.from_range(0, 1, 4).count(np.array([-9.0, 0.3, 9.0]), np.array([0, 0, 1]))
     assert counts.tolist() == [[1, 1, 0, 0], [0, 0, 0, 1]]
 
 
-def test_bins_of_a_width_begin_at_its_multiples() -> None:
-    """The other reading of "bin size": a width; edges are its multiples around the rows."""
+def test_bins_of_fixed_width_start_at_its_multiples() -> None:
+    """A paper's "bin size" can also mean the width."""
     binning = Binning.from_range(-1.2, 2.7, 100, width=1.0)
     assert binning.edges == (-2, -1, 0, 1, 2, 3)
     assert binning.count(np.array([-1.2, 2.7]), np.array([0, 0]))[0].tolist() == [1, 0, 0, 0, 1]
@@ -244,13 +236,12 @@ def test_bins_of_a_width_begin_at_its_multiples() -> None:
 
 
 def test_too_narrow_bins_are_refused() -> None:
-    """A width that would make a hundred thousand bins names the span that it is for."""
     with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
         Binning.from_range(0.0, 10.0, 100, width=1e-6)
 
 
-def test_the_first_histograms_are_measured_and_the_rest_are_the_null() -> None:
-    """The null's mean, quantiles and p are those of the draws; p counts the measured one in."""
+def test_first_labelling_is_measured_against_the_others() -> None:
+    """The null's mean, limits and p-value are those of the others; p counts the first, too."""
     rng = np.random.default_rng(0)
     bins, positions, labels = Binning.from_range(0, 1, 10), rng.random(300), rng.random((41, 300))
     counts = bins.count(positions, labels > 0.5)

@@ -1,4 +1,4 @@
-"""An assessment on a page: the same figures as in its JSON."""
+"""The report of an assessment: the same numbers as in its JSON."""
 
 from dataclasses import asdict
 
@@ -18,7 +18,7 @@ from winosmith.debias._clues import (
 
 @pytest.fixture(scope="module")
 def assessment() -> Assessment:
-    """Return an assessment of two subsets, one of them without a KL."""
+    """Return an assessment of two subsets, one of them without a KL divergence."""
     rng = np.random.default_rng(0)
     y = np.tile([0, 1], 100)
     X = rng.normal(size=(200, 5)) * [5, 4, 3, 2, 1]
@@ -30,7 +30,7 @@ def assessment() -> Assessment:
 
 @pytest.fixture(scope="module")
 def found() -> Associations:
-    """Return the clues of twelve twins that one word gives away."""
+    """Return the clues of twelve twins whose answers one word reveals."""
     halves = [
         Problem(f"{n}{t}", f"Topic {n} & more: the _ was {t}.", options, options.index(o), str(n))
         for n in range(12)
@@ -40,8 +40,7 @@ def found() -> Associations:
     return find_associations(Dataset(halves))
 
 
-def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment) -> None:
-    """KL, null and p along d1 and along the answer axis stand under each other, a row each."""
+def test_table_shows_the_numbers_of_the_json(assessment: Assessment) -> None:
     *drawings, table = make_assessment_blocks(assessment, "data:0")
     assert isinstance(table, report.Table)
     held = asdict(assessment)["subsets"][0]
@@ -54,8 +53,8 @@ def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment
     assert all(isinstance(drawing, report.Drawing) for drawing in drawings)
 
 
-def test_what_is_counted_in_both_orders_says_so() -> None:
-    """Where vectors turn with the options, the histograms say that each problem is there twice."""
+def test_histograms_state_that_problems_count_in_both_orders() -> None:
+    """Only vectors that change sign with the order of the options are counted twice."""
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.tile([0, 1], 30)
     for flips_sign in (True, False):
         found = assess(
@@ -65,8 +64,7 @@ def test_what_is_counted_in_both_orders_says_so() -> None:
         assert any("in both orders of its options" in text for text in told) == flips_sign
 
 
-def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assessment) -> None:
-    """Each subset has its panel, and each panel's words hold its KL and the null."""
+def test_charts_cover_each_subset_and_describe_its_divergence(assessment: Assessment) -> None:
     blocks = make_assessment_blocks(assessment, "data:0")
     clouds, histograms, axes = (b for b in blocks if isinstance(b, report.Drawing))
     assert [len(drawing.charts) for drawing in (clouds, histograms, axes)] == [2] * 3
@@ -75,9 +73,7 @@ def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assess
     assert "KL is undefined, because one answer is missing" in histograms.charts[1].description
 
 
-def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment) -> None:
-    """Where the whole set's d1 is within the null, a note says what to read instead."""
-
+def test_note_states_that_d1_is_within_the_null(assessment: Assessment) -> None:
     def notes(found: Assessment) -> list[str]:
         blocks = make_assessment_blocks(found)
         return [block.paragraphs[0] for block in blocks if isinstance(block, report.Text)]
@@ -90,8 +86,7 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
     assert "no further apart in “raw” than by chance" in note
 
 
-def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:
-    """A subset's name that looks like markup is text on the page."""
+def test_subset_names_are_escaped_on_the_page(assessment: Assessment) -> None:
     blocks = make_assessment_blocks(assessment, "data:0")
     html = report.render_page("t", [report.Section("s", blocks)])
     assert "<AFLite>" not in html
@@ -99,8 +94,7 @@ def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -
     assert html.count('class="signature"') == 3
 
 
-def test_passages_put_together_are_the_sentences(found: Associations) -> None:
-    """Marks cut a sentence into parts and lose nothing; clues say what they rest on."""
+def test_marked_passages_join_to_the_sentence(found: Associations) -> None:
     (group,) = make_passages(
         found.select_strongest(range(24), 1), {0: ("removed in phase 2", False)}
     )
@@ -112,8 +106,8 @@ def test_passages_put_together_are_the_sentences(found: Associations) -> None:
     assert group[0].clues[0] == "“stone” + “heavy” → stone: correct in 11 of 11 other problems"
 
 
-def test_leads_are_counted_and_shared_out(found: Associations) -> None:
-    """Each subset has its problems, those whose words lead to the answer, and those away."""
+def test_clue_table_counts_directions_by_subset(found: Associations) -> None:
+    """Counts and fractions: clues that point to the answer, and clues that point away from it."""
     table = make_clue_table(found, {"all": range(24), "none": []})
     assert [list(row) for row in table.rows] == [
         ["all", 24, 24, 1.0, 0, 0.0],

@@ -1,4 +1,4 @@
-"""Words that give an answer away: found where they are planted, and not where nothing is."""
+"""Words that reveal an answer: found if they are planted, and rarely in unrelated text."""
 
 import json
 from dataclasses import asdict, replace
@@ -22,7 +22,7 @@ NAMES = "Ann Bob Cid Dan Eve Fay Gus Hal Ida Jon Kim Leo Mia Ned Oda Pia".split(
 def polarity(twins: int = 15, *, meant: float = 1.0, seed: int = 0) -> Dataset:
     """Return twins about a loved and an ignored toy, in either order.
 
-    The share `meant` of them have the answer that the polarity of the words suggests.
+    In a fraction `meant` of them, the answer is the one that the words' polarity suggests.
     """
     rng = np.random.default_rng(seed)
     problems = []
@@ -43,8 +43,8 @@ def polarity(twins: int = 15, *, meant: float = 1.0, seed: int = 0) -> Dataset:
     return Dataset(problems)
 
 
-def test_the_published_example_is_read_as_its_authors_read_it() -> None:
-    """In WinoGrande's table 2, "loved" stands beside the balls and "ignored" beside the blocks."""
+def test_published_example_is_grouped_as_in_the_paper() -> None:
+    """In WinoGrande's table 2, "loved" is near the balls and "ignored" near the blocks."""
     monkey = Problem("m", MONKEY.format("exciting"), ("balls", "blocks"), 0, "m")
     reading = group_words_by_role(monkey, MONKEY.format("dull"))
     assert reading.cues == ("exciting", "found")
@@ -52,16 +52,16 @@ def test_the_published_example_is_read_as_its_authors_read_it() -> None:
     assert reading.near == (("monkey", "loved", "play"), ("ignored",))
 
 
-def test_where_one_clause_mentions_both_options_words_follow_their_mention() -> None:
-    """In "Ann helped Bob paint", helping is Ann's and painting is Bob's."""
+def test_words_of_a_shared_clause_follow_their_option() -> None:
+    """In "Ann helped Bob paint", "helped" belongs to Ann and "paint" to Bob."""
     sentence = "Yesterday Ann helped Bob paint, so _ was grateful."
     reading = group_words_by_role(Problem("a", sentence, ("Ann", "Bob"), 1))
     assert reading.near == (("helped",), ("paint",))
     assert reading.cues == ("paint", "grateful")
 
 
-def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
-    """Function words count where the halves differ in them, and only there."""
+def test_negation_is_a_cue_only_if_the_halves_differ_in_it() -> None:
+    """The same is true of all function words."""
     half = Problem("a", "Ann called Bob because _ was not busy.", ("Ann", "Bob"), 0)
     assert group_words_by_role(half).cues == ("busy",)
     assert group_words_by_role(half, "Ann called Bob because _ was busy.").cues == ("not", "busy")
@@ -73,8 +73,8 @@ def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
     assert find_associations(Dataset(twins)).clues[0][0].words == ("not",)
 
 
-def test_a_polarity_pattern_is_found_whatever_the_options_are() -> None:
-    """No option and no order helps, but "loved" with "exciting" gives each answer away."""
+def test_polarity_pattern_is_found() -> None:
+    """Neither options nor order reveal the answer, but "loved" with "exciting" does."""
     found = find_associations(polarity())
     assert found.count_clue_directions(range(30)).toward == 30
     clue = found.clues[0][0]
@@ -84,8 +84,7 @@ def test_a_polarity_pattern_is_found_whatever_the_options_are() -> None:
     assert clue.z == pytest.approx(np.sqrt(14))
 
 
-def test_a_pattern_that_misleads_points_away() -> None:
-    """The odd twin out, whose answers break the pattern, is led away from them."""
+def test_misleading_pattern_points_away_from_the_answer() -> None:
     problems = list(polarity())
     problems[:2] = [replace(p, answer=1 - (p.answer or 0)) for p in problems[:2]]
     found = find_associations(Dataset(problems))
@@ -95,13 +94,11 @@ def test_a_pattern_that_misleads_points_away() -> None:
     assert not found.clues[0][0].toward
 
 
-def test_no_twin_explains_itself() -> None:
-    """What occurs in one twin alone is no clue, at any strength above 0."""
+def test_words_of_a_single_twin_are_not_clues() -> None:
     assert find_associations(polarity(1), z=0.01).clues == ((), ())
 
 
-def test_options_and_order_are_clues_too() -> None:
-    """A trigger that goes with one option's word, or with the first mention, is found as such."""
+def test_triggers_with_option_words_or_order_are_clues() -> None:
     boys = [
         Problem(f"{n}-{word}", BOYS.format(NAMES[n], NAMES[-1 - n], word),
                 (NAMES[n], NAMES[-1 - n]), answer, str(n))
@@ -119,8 +116,7 @@ def test_options_and_order_are_clues_too() -> None:
     assert (leading.kind, leading.words, leading.right) == ("option", ("stone", "heavy"), 11)
 
 
-def test_on_labels_that_mean_nothing_no_more_lead_to_the_answer_than_away() -> None:
-    """Where the pattern holds for half of the twins, clues are few and do not help."""
+def test_clues_of_unrelated_labels_are_few_and_do_not_help() -> None:
     leads = [
         find_associations(polarity(60, meant=0.5, seed=seed)).count_clue_directions(range(120))
         for seed in range(12)
@@ -129,10 +125,10 @@ def test_on_labels_that_mean_nothing_no_more_lead_to_the_answer_than_away() -> N
     assert sum(lead.toward for lead in leads) < 0.1 * 12 * 120
 
 
-def test_planted_artifacts_are_found_and_little_else() -> None:
-    """Words lead to the answer in most of what was planted, of every kind, and in few sound ones.
+def test_planted_artifacts_are_found_in_a_corpus() -> None:
+    """Few sound problems have clues.
 
-    Length, which is not a matter of words, shows only through the words that make it.
+    Length is not a matter of words: it shows only through the words that make it.
     """
     made = practice.generate_corpus(2000, seed=3)
     found = find_associations(made.dataset)
@@ -149,20 +145,18 @@ def test_planted_artifacts_are_found_and_little_else() -> None:
 
 @given(st.permutations(range(30)))
 def test_the_order_of_the_problems_changes_nothing(order: list[int]) -> None:
-    """Each problem has the same clues, in the same order, wherever it stands."""
+    """Each problem has the same clues, in the same order, wherever it is."""
     data = polarity(meant=0.8)
     there, moved = (find_associations(one, z=2).clues for one in (data, data.select(order)))
     assert moved == tuple(there[row] for row in order)
 
 
-def test_a_strength_needs_enough_other_problems() -> None:
-    """A clue of strength z rests on z² other problems or more."""
+def test_clue_of_strength_z_needs_z_squared_other_problems() -> None:
     for clues in find_associations(polarity(meant=0.7), z=2).clues:
         assert all(clue.right + clue.wrong >= 4 and clue.z >= 2 for clue in clues)
 
 
-def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> None:
-    """Marked spans are whole words, in order, without overlap, whatever their case."""
+def test_marks_are_the_whole_words_of_the_clues() -> None:
     data = Dataset([
         replace(p, sentence=p.sentence.replace("loved", "LOVED").replace("monkey", "beloved ape"))
         for p in polarity()
@@ -174,8 +168,8 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
     assert json.loads(json.dumps(asdict(marked)))["marks"][0]["start"] == 16
 
 
-def test_of_more_clues_the_strongest_three_are_shown() -> None:
-    """Two triggers with two verbs make four clues of a problem; weaker ones only blur."""
+def test_strongest_three_clues_are_shown() -> None:
+    """Two triggers with two verbs make four clues for one problem."""
     found = find_associations(Dataset(
         replace(p, sentence=p.sentence.replace("exciting", "exciting bright")) for p in polarity()
     ))  # fmt: skip
@@ -183,8 +177,7 @@ def test_of_more_clues_the_strongest_three_are_shown() -> None:
     assert found.mark_words(0).clues == found.clues[0][:3]
 
 
-def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
-    """Twins with a half elsewhere, and what is under embargo, are never shown."""
+def test_examples_are_whole_twins_without_embargo() -> None:
     problems = list(polarity())
     problems[4] = replace(problems[4], embargo=True)
     found = find_associations(Dataset(problems))
@@ -198,8 +191,7 @@ def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
     assert found.draw_sample(range(30), 3, seed=1) != found.draw_sample(range(30), 3, seed=2)
 
 
-def test_the_strongest_twins_do_not_rest_on_the_same_words() -> None:
-    """A second twin is shown only for other words."""
+def test_strongest_twins_have_different_clue_words() -> None:
     found = find_associations(polarity())
     assert len(found.select_strongest(range(30), 9)) == 1
 
@@ -211,8 +203,7 @@ def test_the_strongest_twins_do_not_rest_on_the_same_words() -> None:
         ({"answer": None}, "the answer None; clues need two options and an answer"),
     ],
 )
-def test_what_has_no_clues_is_refused(change: dict[str, Any], told: str) -> None:
-    """More than two options, or a withheld answer, are named."""
+def test_problems_unsuitable_for_clues_are_refused(change: dict[str, Any], told: str) -> None:
     problems = list(polarity(2))
     problems[0] = replace(problems[0], **change)
     with pytest.raises(DataError, match=told):
@@ -220,12 +211,13 @@ def test_what_has_no_clues_is_refused(change: dict[str, Any], told: str) -> None
 
 
 @pytest.mark.data
-def test_what_winogrande_removed_is_given_away_by_its_words_more_than_what_it_kept(
+def test_problems_winogrande_removed_have_more_clues(
     data_dir: Path,
 ) -> None:
-    """In train_l, words lead to the answer 3.6 times as often as away in what was removed.
+    """In train_l, clues point to the answer 3.6 times as often as away in removed problems.
 
-    In what the debiased set kept it is 1.3 times as often: AFLite took most, not all.
+    In the kept problems it is 1.3 times as often: AFLite removed most of the difference, not
+    all.
     """
     from winosmith import formats
 

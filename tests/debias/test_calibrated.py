@@ -1,4 +1,4 @@
-"""AFLite beside its null: what every phase finds when the labels mean nothing."""
+"""AFLite with its null: the removals that each phase would make with random labels."""
 
 import json
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -17,7 +17,7 @@ SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 80, "seed": 3}
 
 
 def twins(count: int = 150, *, planted: int = 0, seed: int = 2) -> tuple[Any, Any, list[int]]:
-    """Return near-equal pairs of rows with opposite labels, of which some give themselves away."""
+    """Return near-equal pairs of rows with opposite labels, some of which reveal their label."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(count, 20)), 2, axis=0) + 0.2 * rng.normal(size=(2 * count, 20))
     first = rng.integers(0, 2, count)
@@ -27,13 +27,11 @@ def twins(count: int = 150, *, planted: int = 0, seed: int = 2) -> tuple[Any, An
 
 
 def run(X: Any, y: Any, twin: Any, mode: str = "report", **chosen: Any) -> debias.AfliteResult:
-    """Run AFLite on twins with their null."""
     options = {"cutoff": 12, "ids": range(len(y)), "twins": twin, "null": mode, **SMALL}
     return debias.aflite(X, y, **{**options, **chosen})
 
 
-def test_a_report_changes_nothing_but_the_record():
-    """With "report" the same rows go as without a null, and each phase says what chance finds."""
+def test_null_report_does_not_change_the_removals():
     X, y, twin = twins(80, planted=30)
     plain, told = (run(X, y, twin, null, train_size=50) for null in ("off", "report"))
     assert told.removal_phase.tobytes() == plain.removal_phase.tobytes()
@@ -48,8 +46,7 @@ def test_a_report_changes_nothing_but_the_record():
     assert told.by_chance == sum(phase.by_chance for phase in told.phases)
 
 
-def test_the_first_phase_is_the_threshold_null():
-    """The null of phase 1 is that of `compute_threshold_null`: the same draws, the same figures."""
+def test_null_of_the_first_phase_is_the_threshold_null():
     X, y, twin = twins(100, planted=20)
     ids = list(range(200))
     null = debias.compute_threshold_null(
@@ -58,8 +55,8 @@ def test_the_first_phase_is_the_threshold_null():
     assert run(X, y, twin, ids=ids).phases[0].chance == null
 
 
-def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
-    """Each draw counts its rows above the lowest score removed, and its ties by their share."""
+def test_chance_removals_are_rows_above_the_lowest_removed():
+    """Ties with the lowest removed score count in proportion to the ties that were removed."""
     drawn = [np.array([0.9, 0.8, 0.8, 0.1, np.nan]), np.array([0.1, 0.2, 0.3, 0.4, 0.5])]
     chosen = Selection(np.arange(6), 9, tied=4, tied_removed=2, lowest=0.8)
     assert estimate_chance_removals(drawn, chosen) == (2 + 0) / 2
@@ -69,8 +66,7 @@ def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
 
 
 @pytest.mark.long
-def test_workers_change_no_byte_of_the_null():
-    """Threads, or processes that read the rows from a scratch folder, draw the same."""
+def test_executors_do_not_change_the_null():
     X, y, twin = twins(60, planted=20)
     chosen = {"train_size": 40, "target_size": 100}
     alone = run(X, y, twin, **chosen)
@@ -83,8 +79,7 @@ def test_workers_change_no_byte_of_the_null():
             assert run(X, y, twin, executor=executor, **chosen).phases == alone.phases
 
 
-def test_the_order_of_the_rows_changes_no_null():
-    """Permuting rows together with ids and twins draws the same."""
+def test_row_order_does_not_change_the_null():
     X, y, twin = twins(60, planted=20)
     order = np.random.default_rng(0).permutation(120)
     straight = run(X, y, twin, train_size=40, target_size=90)
@@ -96,8 +91,8 @@ def test_the_order_of_the_rows_changes_no_null():
     assert permuted.removal_phase.tolist() == straight.removal_phase[order].tolist()
 
 
-def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
-    """Stopped within a null or after a phase, and taken up, a run ends in the same record."""
+def test_run_with_a_null_resumes_to_the_same_record(tmp_path):
+    """It may stop within a null or after a phase."""
     X, y, twin = twins(60, planted=20)
     chosen = {"train_size": 40, "target_size": 90, "threshold": 0.65}
     whole = run(X, y, twin, **chosen)
@@ -124,8 +119,7 @@ def test_a_run_with_a_null_is_taken_up_after_every_phase(tmp_path):
         run(X, y, None, checkpoint=path, **chosen)
 
 
-def test_progress_tells_every_draw():
-    """Whoever watches hears of each draw of each phase."""
+def test_progress_reports_each_draw():
     X, y, twin = twins(60, planted=20)
     seen: list[tuple[int, int]] = []
     run(X, y, twin, train_size=40, target_size=100, on_draw=lambda *draw: seen.append(draw))
@@ -133,7 +127,7 @@ def test_progress_tells_every_draw():
 
 
 def test_without_twins_the_labels_are_permuted():
-    """Rows without twins or groups have another null than twins have; groups stand for twins."""
+    """Groups serve as twins if none are given."""
     X, y, twin = twins(130, planted=10)
     chosen = {"train_size": 40, "target_size": 250}
     flipped, free = run(X, y, twin, **chosen), run(X, y, None, **chosen)
@@ -142,8 +136,7 @@ def test_without_twins_the_labels_are_permuted():
     assert run(X, y, twin, groups=twin, **chosen).phases == grouped.phases
 
 
-def test_whole_groups_have_their_null_too():
-    """With whole groups removed, the null counts the rows of groups at the threshold."""
+def test_null_counts_the_rows_of_whole_groups():
     X, y, twin = twins(80, planted=30)
     result = run(X, y, twin, groups=twin, remove="groups", train_size=50, threshold=0.7)
     assert result.phases[0].removed > 0
@@ -153,8 +146,7 @@ def test_whole_groups_have_their_null_too():
         assert phase.removed % 2 == 0
 
 
-def test_a_null_needs_a_twin_for_each_row():
-    """Twins of another length are refused."""
+def test_twins_of_another_length_are_refused():
     X, y, twin = twins(40)
     with pytest.raises(DataError, match="80 rows, but twins has 79"):
         run(X, y, twin[1:], train_size=20)

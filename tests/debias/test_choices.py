@@ -1,4 +1,4 @@
-"""Problems of any number of options: their units, what is guessed of them, and of what is left."""
+"""Problems with any number of options: their units, probing, filtering and verification."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,14 +19,14 @@ Drawn = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
 SIZES = st.sampled_from([(2,), (3,), (2, 3, 5)])
 
 
-def drawn(
+def draw_problems(
     seed: int,
     n: int = 300,
     sizes: tuple[int, ...] = (2, 3, 5),
     signal: float = 0.0,
     share: float = 1.0,
 ) -> Drawn:
-    """Return options' vectors, zeros beyond the last, keys, and how many options there are."""
+    """Return options' vectors (padded with zeros), keys, and numbers of options."""
     rng = np.random.default_rng(seed)
     options = rng.choice(sizes, n)
     key = rng.integers(options)
@@ -36,8 +36,7 @@ def drawn(
     return X, key, options
 
 
-def shuffled(made: Drawn, rng: np.random.Generator) -> Drawn:
-    """Return the same problems with the options of each in another order."""
+def shuffle_options(made: Drawn, rng: np.random.Generator) -> Drawn:
     X, key, options = (part.copy() for part in made)
     for row, size in enumerate(options.tolist()):
         order = rng.permutation(size)
@@ -46,8 +45,8 @@ def shuffled(made: Drawn, rng: np.random.Generator) -> Drawn:
     return X, key, options
 
 
-def pool_of(made: Drawn) -> Dataset:
-    """Return problems with those keys and numbers of options, whose words mean nothing."""
+def make_pool(made: Drawn) -> Dataset:
+    """Return problems with these keys and numbers of options, whose words carry no information."""
     _, key, options = made
     return Dataset(
         Problem(f"p{row:04}", f"Which of these is number {row}? _",
@@ -56,15 +55,15 @@ def pool_of(made: Drawn) -> Dataset:
     )  # fmt: skip
 
 
-def measured(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verification:
-    """Return what is guessed across halves of which the mirror's chance filter keeps its part."""
+def verify_chance_filter(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verification:
+    """Return the verification of the mirror filter with the aim "chance"."""
     X, key, options = made
     order = np.arange(len(X)) if order is None else order
     X, key, options, pool = (
         X[order],
         key[order],
         options[order],
-        pool_of(made).select(order.tolist()),
+        make_pool(made).select(order.tolist()),
     )
 
     def kept(rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -83,13 +82,10 @@ def measured(made: Drawn, order: NDArray[np.intp] | None = None) -> debias.Verif
 
 @given(seed=st.integers(0, 10_000), sizes=SIZES)
 @examples(6)
-def test_the_order_of_options_changes_no_bit_of_what_is_guessed(
-    seed: int, sizes: tuple[int, ...]
-) -> None:
-    """With the options of each problem in another order, filter, measure and probe say the same."""
-    made = drawn(seed, 120, sizes, signal=0.8)
-    other = shuffled(made, np.random.default_rng(seed))
-    assert measured(made) == measured(other)
+def test_option_order_does_not_change_results(seed: int, sizes: tuple[int, ...]) -> None:
+    made = draw_problems(seed, 120, sizes, signal=0.8)
+    other = shuffle_options(made, np.random.default_rng(seed))
+    assert verify_chance_filter(made) == verify_chance_filter(other)
     groups = [(row,) for row in range(120)]
     one, two = (debias.probe(X, y, groups, options=k) for X, y, k in (made, other))
     assert one == two
@@ -97,16 +93,16 @@ def test_the_order_of_options_changes_no_bit_of_what_is_guessed(
 
 @given(seed=st.integers(0, 10_000))
 @examples(4)
-def test_the_order_of_rows_changes_no_bit_of_what_is_guessed(seed: int) -> None:
-    """Problems in another order, with their ids, are filtered and measured alike."""
-    made = drawn(seed, 120, signal=0.8)
-    assert measured(made) == measured(made, np.random.default_rng(seed).permutation(120))
+def test_problem_order_does_not_change_results(seed: int) -> None:
+    made = draw_problems(seed, 120, signal=0.8)
+    assert verify_chance_filter(made) == verify_chance_filter(
+        made, np.random.default_rng(seed).permutation(120)
+    )
 
 
 @given(seed=st.integers(0, 10_000))
 @examples(10)
-def test_two_options_are_filtered_as_by_their_difference(seed: int) -> None:
-    """Of twins and singles of two options, vectors of options give the margins of differences."""
+def test_two_option_vectors_give_margins_of_their_difference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     answers = [row % 2 for row in range(60)] + rng.integers(0, 2, 20).tolist()
     pool = Dataset(
@@ -130,9 +126,8 @@ def test_two_options_are_filtered_as_by_their_difference(seed: int) -> None:
     assert found[0].kept.tobytes() == found[1].kept.tobytes()
 
 
-def test_chance_is_the_mean_of_one_over_the_options() -> None:
-    """Of 2, 3 and 5 options each guesser's chance is that mean, and noise is guessed so often."""
-    made = drawn(1, 1500)
+def test_chance_is_the_mean_of_one_over_the_option_count() -> None:
+    made = draw_problems(1, 1500)
     X, key, options = made
     blocks = [(row,) for row in range(len(X))]
     found = debias.verify(
@@ -146,27 +141,25 @@ def test_chance_is_the_mean_of_one_over_the_options() -> None:
     assert probed.low < probed.chance < probed.high
 
 
-def test_a_signal_is_guessed_before_the_filter_and_less_after_it() -> None:
-    """Right options that stand apart are guessed across halves, and hardly after thinning."""
-    found = measured(drawn(2, 1200, (3,), signal=3.0, share=0.4))
+def test_filter_lowers_the_accuracy_of_a_planted_signal() -> None:
+    found = verify_chance_filter(draw_problems(2, 1200, (3,), signal=3.0, share=0.4))
     before, after = found.before["linear"], found.after["linear"]
     assert before.low > before.chance + 0.1
     assert after.accuracy < before.accuracy - 0.1
     assert found.after["other"].low < 1 / 3 < found.after["other"].high
 
 
-def test_one_answer_for_all_is_measured() -> None:
-    """Where the first option is always right, as it was written, figures are those of any order."""
-    made = drawn(3, 120, signal=1.0)
+def test_constant_answer_is_measured_like_any_order() -> None:
+    """The first option may be correct everywhere in the data set as it is written."""
+    made = draw_problems(3, 120, signal=1.0)
     X, key, options = (part.copy() for part in made)
     for row in range(120):
         X[row, [0, key[row]]] = X[row, [key[row], 0]]
-    assert measured((X, 0 * key, options)) == measured(made)
+    assert verify_chance_filter((X, 0 * key, options)) == verify_chance_filter(made)
 
 
-def test_options_that_tie_earn_one_over_their_number() -> None:
-    """Vectors of zeros tell nothing: every guess is 1 / K, whatever the key."""
-    X, key, options = drawn(4, 100)
+def test_tied_options_score_one_over_their_number() -> None:
+    X, key, options = draw_problems(4, 100)
     found = debias.probe(0 * X, key, [(row,) for row in range(100)], options=options)
     assert found.accuracy == pytest.approx(np.mean(1 / options))
 
@@ -174,15 +167,14 @@ def test_options_that_tie_earn_one_over_their_number() -> None:
 HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
 
 
-def test_of_equal_options_the_key_goes_first() -> None:
-    """Which of them was right can't be told from where it stood, nor by rounding."""
+def test_correct_option_is_first_of_equal_options() -> None:
+    """So neither its original place nor rounding reveals it."""
     found = ChoiceProblems.from_vectors(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
     assert found.key.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("columns", [2, 3, 80])
-def test_options_that_differ_in_one_column_have_an_order(columns: int) -> None:
-    """Whichever column that is, and however many there are, they come in the same order."""
+def test_options_are_ordered_by_any_single_column(columns: int) -> None:
     for column in range(columns):
         rows = np.zeros((2, columns), np.float32)
         rows[1, column] = 1
@@ -194,8 +186,8 @@ def test_options_that_differ_in_one_column_have_an_order(columns: int) -> None:
         assert one[1].tolist() == other[1].tolist()
 
 
-def test_a_twin_of_three_options_is_one_unit_of_six_keys() -> None:
-    """Its rows are the sums over the pairs of different options, the key that of its answers."""
+def test_three_option_twin_is_one_unit_with_six_options() -> None:
+    """They are the sums over the pairs of different options; the key is the pair of its answers."""
     other = replace(
         HALF, id="b", sentence="Why did it get wet? _", options=("rain", "night", "noon")
     )
@@ -208,8 +200,8 @@ def test_a_twin_of_three_options_is_one_unit_of_six_keys() -> None:
     assert units.V[units.key[0]].tolist() == [X[0, 0, 0] + X[1, 0, 0]]
 
 
-def test_of_a_twin_of_many_options_the_options_alone_tell_nothing() -> None:
-    """Vectors that are the same in both halves tie, so that no such twin is ever removed."""
+def test_twins_with_equal_option_vectors_have_zero_margins() -> None:
+    """So no twin is removed because of its options, which both halves share."""
     rng = np.random.default_rng(0)
     twins = [
         replace(HALF, id=f"{number}{half}", sentence=f"Why {number} {half}? _", answer=half,
@@ -223,16 +215,15 @@ def test_of_a_twin_of_many_options_the_options_alone_tell_nothing() -> None:
     assert not found.margins.any()
 
 
-def test_copies_that_contradict_each_other_are_guessed_by_nothing() -> None:
-    """Identical problems with two answers are one unit whose options tie."""
+def test_contradicting_copies_are_one_unit_of_tied_options() -> None:
     pool = Dataset([replace(HALF, twin_id=None), replace(HALF, id="b", answer=1, twin_id=None)])
     units = debias.make_option_units(pool, np.ones((2, 3, 2)))
     assert units.rows == ((0, 1),)
     assert not units.V.any()
 
 
-def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
-    """The key of a unit stands where it does in the problem whose vectors the unit has."""
+def test_key_follows_the_problem_whose_vectors_are_used() -> None:
+    """A copy with its options in another order does not move the key."""
     turned = replace(HALF, id="b", options=HALF.options[::-1], answer=2, twin_id=None)
     units = debias.make_option_units(
         Dataset([replace(HALF, twin_id=None), turned]), np.arange(6.0).reshape(2, 3, 1)
@@ -253,8 +244,7 @@ def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
         ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X contains NaN or infinity"),
     ],
 )
-def test_options_that_can_not_be_used_are_refused(change: dict[str, Any], told: str) -> None:
-    """Vectors, keys and numbers of options that don't fit together say what is wrong."""
+def test_inconsistent_options_are_refused(change: dict[str, Any], told: str) -> None:
     given = {"X": np.ones((40, 3, 2)), "y": [0] * 40, "options": [3] * 40, **change}
     groups = [(row,) for row in range(len(given["y"]))]
     with pytest.raises(DataError, match=told):

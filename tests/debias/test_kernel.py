@@ -1,4 +1,4 @@
-"""The compiled sums of AFLite are those of the formulas in float64."""
+"""AFLite's compiled sums against the formulas in float64."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def problem(count: int = 700) -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
-    """Return a basis, labels, the rows left, all but 89, and partitions of every size."""
+    """Return a basis, labels, the remaining rows (all except 89), and partitions of every size."""
     rng = np.random.default_rng(2)
     X = copy_aligned(rng.normal(size=(count, 32)))
     y = rng.integers(2, size=count).astype(np.float32)
@@ -24,15 +24,14 @@ def problem(count: int = 700) -> tuple[NDArray[np.float32], NDArray[np.float32],
     return X, y, rows, parts
 
 
-def weights(classifiers: int) -> Floats:
+def make_weights(classifiers: int) -> Floats:
     """Return weights that leave sigmoids unsaturated."""
     return np.random.default_rng(classifiers).normal(size=(classifiers, 32)) / 6
 
 
-def test_gradients_are_those_of_the_formula() -> None:
-    """Summed gradients agree with float64, over all sizes of partitions."""
+def test_gradients_match_the_formula() -> None:
     X, y, rows, parts = problem()
-    W = weights(5)
+    W = make_weights(5)
     gradient = Kernel(X, y).make_gradient(rows, parts)
     G, some = gradient(W, np.arange(5)), gradient(W[[3, 1]], np.array([3, 1]))
     for j, part in enumerate(parts):
@@ -43,11 +42,10 @@ def test_gradients_are_those_of_the_formula() -> None:
 
 
 @pytest.mark.parametrize("count", [700, 9_000])
-def test_votes_are_those_of_the_decision_values(count: int) -> None:
-    """A held-out row goes to class 1 where its value is above 0; close calls are counted."""
+def test_votes_match_the_decision_values(count: int) -> None:
     X, y, rows, parts = problem(count)
-    W = weights(5)
-    W[4] = 0.0  # every vote of this one is close
+    W = make_weights(5)
+    W[4] = 0.0  # every vote of this classifier is close
     correct, total, close = Kernel(X, y).count_votes(rows, parts, W)
     Z = X[rows].astype(np.float64) @ W.T
     held = np.ones(Z.shape, bool)

@@ -1,4 +1,4 @@
-"""Rows that stay in a file: the same bytes out, and little held in memory."""
+"""Memory-mapped rows: the same bytes as from an array, with little memory."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ SIZES = {"train_size": 200, "cutoff": 30, "ensemble_size": 8}
 
 
 def written(folder: Path, kind: str, rows: int = 900) -> tuple[Path, NDArray[np.int64]]:
-    """Write rows of which half can be guessed; return the file and their labels."""
+    """Write rows, about half of which are predictable; return the file and the labels."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 20))
     guessable = rng.random(rows) < 0.5
@@ -29,34 +29,32 @@ def written(folder: Path, kind: str, rows: int = 900) -> tuple[Path, NDArray[np.
     return path, y
 
 
-def mapped(path: Path) -> Any:
+def map_rows(path: Path) -> Any:
     """Map the file as its users would."""
     return np.load(path, mmap_mode="r")
 
 
 @pytest.mark.parametrize("kind", ["<f4", "<f2", "<f8", ">f4", "<i2"])
 @pytest.mark.parametrize("with_ids", [False, True])
-def test_a_mapped_file_gives_the_bytes_of_an_array(tmp_path, kind, with_ids):
-    """It makes no difference whether the rows lie in memory or in a file, whatever their type."""
+def test_mapped_file_gives_the_same_bytes_as_an_array(tmp_path, kind, with_ids):
     path, y = written(tmp_path, kind)
     order = np.random.default_rng(1).permutation(len(y))
     more = {**SIZES, "ids": order.tolist()} if with_ids else SIZES
     held = debias.aflite(np.load(path), y, **more)
-    from_file = debias.aflite(mapped(path), y, scratch=tmp_path, **more)
+    from_file = debias.aflite(map_rows(path), y, scratch=tmp_path, **more)
     assert held.removal_phase.tobytes() == from_file.removal_phase.tobytes()
     assert held.scores.tobytes() == from_file.scores.tobytes()
     assert len(held.removed[0]) == 30
 
 
-def test_the_scratch_file_is_announced_and_goes(tmp_path, caplog):
-    """The size and the folder of the rotated copy are told, and nothing of it is left."""
+def test_scratch_file_is_announced_and_removed(tmp_path, caplog):
     path, y = written(tmp_path, "<f4")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     seen = []
     with caplog.at_level(logging.INFO, logger="winosmith"):
         debias.aflite(
-            mapped(path),
+            map_rows(path),
             y,
             scratch=scratch,
             on_phase=lambda _: seen.extend(path.name for path in scratch.rglob("*")),
@@ -67,24 +65,21 @@ def test_the_scratch_file_is_announced_and_goes(tmp_path, caplog):
     assert list(scratch.iterdir()) == []
 
 
-def test_a_view_of_a_mapped_file_is_one_too(tmp_path, caplog):
-    """Rows and columns cut from a mapped array stay in the file."""
+def test_view_of_a_mapped_file_stays_in_the_file(tmp_path, caplog):
     path, y = written(tmp_path, "<f4")
     with caplog.at_level(logging.INFO, logger="winosmith"):
-        debias.aflite(np.asarray(mapped(path))[::2, :7], y[::2], train_size=100, cutoff=20)
+        debias.aflite(np.asarray(map_rows(path))[::2, :7], y[::2], train_size=100, cutoff=20)
     assert "the rotated copy of the rows takes" in caplog.text
 
 
-def test_an_array_in_memory_needs_no_file(tmp_path, caplog):
-    """Without a mapped file or a scratch folder nothing is written."""
+def test_array_in_memory_needs_no_scratch_file(tmp_path, caplog):
     path, y = written(tmp_path, "<f4")
     with caplog.at_level(logging.INFO, logger="winosmith"):
         debias.aflite(np.load(path), y, **SIZES)
     assert "rotated copy" not in caplog.text
 
 
-def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch):
-    """300,000 rows of 4 numbers take 5 MiB: as announced, as missing, and as refused beforehand."""
+def test_reported_scratch_size_is_that_of_the_rows(tmp_path, caplog, monkeypatch):
     shape = 300_000, 4
     with caplog.at_level(logging.INFO, logger="winosmith"), map_scratch_matrix(shape, tmp_path):
         assert f"takes 5 MiB in {tmp_path}" in caplog.text
@@ -97,14 +92,13 @@ def test_the_room_that_is_told_is_that_of_the_rows(tmp_path, caplog, monkeypatch
         debias.aflite(X, y, scratch=tmp_path, **SIZES)
 
 
-def test_a_gap_in_a_mapped_file_is_named(tmp_path):
-    """A NaN far down in the file is found, with its row and column."""
+def test_nan_in_a_mapped_file_is_reported_with_its_place(tmp_path):
     path, y = written(tmp_path, "<f4")
     rows = np.load(path, mmap_mode="r+")
     rows[777, 3] = np.nan
     rows.flush()
     with pytest.raises(DataError, match="row 777 of X contains nan in column 3"):
-        debias.aflite(mapped(path), y, **SIZES)
+        debias.aflite(map_rows(path), y, **SIZES)
 
 
 MEMORY = """
@@ -140,7 +134,7 @@ print(peak - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 def test_memory_does_not_grow_with_a_mapped_file(tmp_path, kind):
-    """A run over 240 MB or more of rotated rows holds less than 100 MiB of its own."""
+    """A run over 240 MB or more of rotated rows uses less than 100 MiB of its own memory."""
     path = tmp_path / "X.npy"
     rows, columns = 240_000, 256
     X = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(rows, columns))

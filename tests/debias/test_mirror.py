@@ -1,4 +1,4 @@
-"""The mirror filter: its laws, its threshold, its figures beside other code's, bad input."""
+"""The mirror filter: invariances, threshold, results against other code, and bad input."""
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
@@ -18,10 +18,10 @@ from winosmith.debias._mirror import _draw_key_shifts, _draw_uniform_numbers, _f
 from winosmith.errors import DataError, InputError
 
 
-def planted(
+def make_planted_units(
     seed: int, units: int = 400, share: float = 0.4, columns: int = 12
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return vectors and keys, the first of which are given away by the first column."""
+    """Return vectors and keys; the first column reveals the first units' keys."""
     rng = np.random.default_rng(seed)
     V, key = rng.normal(size=(units, columns)), rng.random(units) < 0.5
     V[: int(share * units), 0] += np.where(key[: int(share * units)], 3, -3)
@@ -31,7 +31,7 @@ def planted(
 def choices(
     seed: int, units: int = 300, share: float = 0.4
 ) -> tuple[NDArray[np.float64], list[int], NDArray[np.intp]]:
-    """Return options' vectors, the unit of each, and the keys, with 2 to 5 options a unit."""
+    """Return options' vectors, the unit of each, and the keys, with 2 to 5 options per unit."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 6, units)
     V = rng.normal(size=(sizes.sum(), 8))
@@ -42,7 +42,7 @@ def choices(
 
 
 def same(one: MirrorResult, other: MirrorResult) -> bool:
-    """Return whether two results are alike to the last bit."""
+    """Return whether two results agree to the last bit."""
     arrays = ("kept", "removed", "margins", "removal_probability", "options")
     return one.record() == other.record() and all(
         getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in arrays
@@ -55,11 +55,8 @@ AIMS: tuple[dict[str, Any], ...] = ({"error": 0.2}, {"aim": "chance"})
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
 @examples(8)
-def test_swapping_options_and_permuting_units_changes_nothing(
-    how: dict[str, Any], seed: int
-) -> None:
-    """Turned units with turned keys, in any order, leave the same units with the same margins."""
-    V, key = planted(seed % 7, 300)
+def test_swapped_options_and_permuted_units_change_nothing(how: dict[str, Any], seed: int) -> None:
+    V, key = make_planted_units(seed % 7, 300)
     rng = np.random.default_rng(seed)
     sign, order = np.where(rng.random(len(V)) < 0.5, -1, 1), rng.permutation(len(V))
     one = mirror(V, key=key, **how)
@@ -73,8 +70,7 @@ def test_swapping_options_and_permuting_units_changes_nothing(
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
 @examples(6)
-def test_the_order_of_many_options_and_units_means_nothing(how: dict[str, Any], seed: int) -> None:
-    """Options in any order within units in any order leave the same units, the same margins."""
+def test_order_of_options_and_units_does_not_matter(how: dict[str, Any], seed: int) -> None:
     V, items, key = choices(seed % 5, 120)
     rng = np.random.default_rng(seed)
     sizes = np.bincount(items)
@@ -92,8 +88,7 @@ def test_the_order_of_many_options_and_units_means_nothing(how: dict[str, Any], 
 
 
 @pytest.mark.parametrize("how", AIMS)
-def test_kept_and_removed_are_the_input(how: dict[str, Any]) -> None:
-    """Each unit is either kept or removed, in ascending order, and only agreeing ones go."""
+def test_each_unit_is_kept_or_removed(how: dict[str, Any]) -> None:
     V, items, key = choices(1)
     found = mirror(V, items=items, key=key, **how)
     assert sorted([*found.kept, *found.removed]) == list(range(len(key)))
@@ -104,18 +99,17 @@ def test_kept_and_removed_are_the_input(how: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("workers", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_workers_change_no_bit(workers: Any) -> None:
-    """The same bytes with one thread, three, or two processes."""
-    V, key = planted(3)
+def test_executors_do_not_change_any_bit(workers: Any) -> None:
+    V, key = make_planted_units(3)
     alone = mirror(V, key=key)
     with workers(3 if workers is ThreadPoolExecutor else 2) as executor:
         assert same(mirror(V, key=key, executor=executor), alone)
 
 
 @pytest.mark.parametrize("ids", [True, False])
-def test_turning_a_unit_turns_its_own_margin(ids: bool) -> None:
-    """Another key of one unit turns its margin to the last bit: no model that scores it saw it."""
-    V, key = planted(4, 120)
+def test_flipped_key_flips_the_units_own_margin(ids: bool) -> None:
+    """To the last bit: no model that scores a unit was fitted on it."""
+    V, key = make_planted_units(4, 120)
     named = [f"u{number}" for number in range(len(V))] if ids else None
     before = mirror(V, key=key, ids=named).margins
     for unit in (0, 50, 119):
@@ -124,9 +118,9 @@ def test_turning_a_unit_turns_its_own_margin(ids: bool) -> None:
         assert mirror(V, key=other, ids=named).margins[unit] == -before[unit]
 
 
-def test_turning_a_block_turns_the_margins_of_its_units() -> None:
-    """Units of one block are scored by models that saw none of them."""
-    V, key = planted(5, 200)
+def test_flipped_keys_of_a_block_flip_its_margins() -> None:
+    """Units of a block are scored by models fitted on other blocks."""
+    V, key = make_planted_units(5, 200)
     blocks = [number // 4 for number in range(200)]
     before = mirror(V, key=key, blocks=blocks).margins
     other = key.copy()
@@ -134,15 +128,13 @@ def test_turning_a_block_turns_the_margins_of_its_units() -> None:
     assert (mirror(V, key=other, blocks=blocks).margins[40:44] == -before[40:44]).all()
 
 
-def test_a_unit_without_a_block_is_one_of_its_own() -> None:
-    """None among blocks says as much of a unit as no blocks at all say of every one."""
-    V, key = planted(5, 60)
+def test_unit_without_a_block_is_its_own_block() -> None:
+    V, key = make_planted_units(5, 60)
     assert same(mirror(V, key=key, blocks=[None] * 60), mirror(V, key=key))
 
 
-def test_margins_are_those_of_a_logistic_regression_without_intercept() -> None:
-    """Each fold's margins are scikit-learn's decision values, trained on the other folds."""
-    V, key = planted(6, 300)
+def test_margins_match_scikit_learns_logistic_regression() -> None:
+    V, key = make_planted_units(6, 300)
     named = [f"{number:03}" for number in range(len(V))]
     found = mirror(V, key=key, ids=named, folds=5, C=0.5, seed=2)
     fold = np.random.default_rng([2, 1, 0]).permutation(300) % 5
@@ -153,8 +145,7 @@ def test_margins_are_those_of_a_logistic_regression_without_intercept() -> None:
         assert np.allclose(found.margins[held], np.where(key[held], values, -values), atol=2e-3)
 
 
-def test_margins_of_many_options_are_those_of_models_fitted_to_the_other_folds() -> None:
-    """Each fold's leads are those of a conditional logit trained on the units of other folds."""
+def test_margins_of_many_options_match_a_conditional_logit() -> None:
     V, items, key = choices(3, 200)
     sizes = np.bincount(items)
     starts = np.cumsum(sizes) - sizes
@@ -172,9 +163,9 @@ def test_margins_of_many_options_are_those_of_models_fitted_to_the_other_folds()
         assert abs(found.margins[unit] - lead) < 5e-3
 
 
-def test_what_other_folds_models_do_changes_no_bit_of_a_margin() -> None:
-    """Of many units, some far from zero, a turned key turns its own margin to the last bit."""
-    V, key = planted(13, 3000, 0.6, columns=70)
+def test_flipped_key_flips_its_margin_among_3000_units() -> None:
+    """Exact although other folds' models change: some vectors are long and need more steps."""
+    V, key = make_planted_units(13, 3000, 0.6, columns=70)
     V[:40] *= 30  # the models that see these take more steps than others
     before = mirror(V, key=key, ids=range(3000), aim="chance").margins
     for unit in (3, 21, 2999):
@@ -185,8 +176,8 @@ def test_what_other_folds_models_do_changes_no_bit_of_a_margin() -> None:
         assert (after != before).sum() > 2000
 
 
-def test_weights_of_many_options_are_those_of_a_general_minimiser() -> None:
-    """The conditional logit is at the optimum that scipy's BFGS finds for the printed loss."""
+def test_conditional_logit_reaches_scipys_optimum() -> None:
+    """Here scipy minimizes the documented loss by BFGS."""
     V, items, key = choices(2, 80)
     sizes = np.bincount(items)
     starts = np.cumsum(sizes) - sizes
@@ -208,9 +199,8 @@ def test_weights_of_many_options_are_those_of_a_general_minimiser() -> None:
     assert np.allclose(weights, minimize(loss, np.zeros(8), method="BFGS").x, atol=2e-3)
 
 
-def test_two_options_as_items_are_their_difference() -> None:
-    """Units of two options give the same whether their options or the difference is handed in."""
-    V, key = planted(7, 200)
+def test_two_options_give_the_same_result_as_their_difference() -> None:
+    V, key = make_planted_units(7, 200)
     whole = np.stack([V / 2 + 1, -V / 2 + 1], 1).reshape(-1, V.shape[1]).astype(np.float32)
     items = np.repeat(np.arange(200), 2).tolist()
     difference = whole[::2] - whole[1::2]
@@ -229,27 +219,26 @@ def test_two_options_as_items_are_their_difference() -> None:
         ([9, 8, 7], 3, 0.2, 7.0, 3),
     ],
 )
-def test_the_threshold_by_hand(
+def test_threshold_matches_hand_computed_values(
     margins: list[float], options: int, error: float, threshold: float | None, found: int
 ) -> None:
-    """The least margin with one decoy more than there are, over those that agree, at the error."""
+    """The least margin at which (decoys + 1)/(K - 1), over agreeing units, is within the error."""
     sizes = np.full(len(margins), options)
     assert _find_threshold(np.array(margins, float), sizes, error) == (threshold, found)
 
 
-def test_with_mixed_numbers_of_options_the_least_stands_for_the_added_decoy() -> None:
-    """The decoy that is added weighs 1/(K_min - 1), each disagreeing unit 1/(K - 1)."""
+def test_added_decoy_has_the_weight_of_the_fewest_options() -> None:
+    """It weighs 1/(K_min - 1), and each disagreeing unit weighs 1/(K - 1)."""
     margins, options = np.array([9.0, 8, 7, 6, -5, 5, 5]), np.array([5, 5, 5, 3, 5, 5, 5])
     assert _find_threshold(margins, options, 0.125) == (5.0, 6)  # (1/2 + 1/4) over 6
     options[4] = 3
     assert _find_threshold(margins, options, 0.125) == (6.0, 4)  # 1/2 over 4; (1/2 + 1/2) over 6
 
 
-def test_what_gives_itself_away_is_found_at_the_stated_error() -> None:
-    """Of twenty data sets the mean false share is near the error, and most planted ones go."""
+def test_most_planted_units_are_removed_within_the_error() -> None:
     shares, found = [], []
     for seed in range(20):
-        V, key = planted(seed, 600, 0.5)
+        V, key = make_planted_units(seed, 600, 0.5)
         removed = mirror(V, key=key, error=0.1, seed=seed).removed
         shares.append((removed >= 300).mean())
         found.append((removed < 300).sum() / 300)
@@ -257,18 +246,17 @@ def test_what_gives_itself_away_is_found_at_the_stated_error() -> None:
     assert np.mean(found) > 0.9
 
 
-def test_where_nothing_gives_itself_away_nothing_is_removed() -> None:
-    """Of thirty data sets without an artifact at most three lose anything at an error of 0.1."""
+def test_data_without_artifacts_rarely_lose_units() -> None:
     lost = 0
     for seed in range(30):
-        V, key = planted(100 + seed, 300, 0.0)
+        V, key = make_planted_units(100 + seed, 300, 0.0)
         lost += mirror(V, key=key, error=0.1, seed=seed).removed.size > 0
     assert lost <= 3
 
 
-def test_an_error_below_a_twentieth_takes_more_runs() -> None:
-    """At an error of 0.04 one of 25 runs is the real one, so that its find can be told."""
-    V, key = planted(2, 600, 0.5)
+def test_error_below_0_05_uses_more_permuted_runs() -> None:
+    """With an error of 0.04, the real run is one of 25, so that p can be 0.04."""
+    V, key = make_planted_units(2, 600, 0.5)
     found = mirror(V, key=key, error=0.04)
     assert len(found.permuted_counts) == 24
     assert found.p == 0.04
@@ -280,8 +268,11 @@ def test_an_error_below_a_twentieth_takes_more_runs() -> None:
     assert told["agreeing"] == (found.margins > 0).sum() == 600 - told["disagreeing"]
 
 
-def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
-    """Items of as many options turn alike; of two and three, each pair of turns is as likely."""
+def test_keys_of_a_block_shift_together() -> None:
+    """Items with equal numbers of options shift equally.
+
+    All pairs of shifts of two and of three options are equally likely.
+    """
     blocks = np.repeat(np.arange(6_000), 3)
     steps = _draw_key_shifts(np.tile([2, 3, 3], 6_000), blocks, np.random.default_rng(0)).reshape(
         -1, 3
@@ -292,31 +283,30 @@ def test_keys_of_a_block_are_turned_by_one_step_of_a_cycle() -> None:
     assert abs(pairs - 1_000).max() < 5 * np.sqrt(1_000)
 
 
-def test_copies_that_are_one_block_count_once() -> None:
-    """Fifty copies look like a find; each block of them is one, and eight are too few."""
+def test_copies_in_one_block_count_once() -> None:
     rng = np.random.default_rng(1)
     V = np.repeat(rng.normal(size=(8, 30)), 50, axis=0)
     key = np.repeat(rng.random(8) < 0.5, 50)
     blocks = np.repeat(np.arange(8), 50).tolist()
     assert mirror(V, key=key).removed.size > 100
     assert mirror(V, key=key, blocks=blocks, folds=8).removed.size == 0
-    V, key = planted(2, 300, 0.5)
+    V, key = make_planted_units(2, 300, 0.5)
     pairs = np.repeat(np.arange(300), 2)
     twice = mirror(V[pairs], key=key[pairs], blocks=pairs.tolist())
     assert twice.found == len({*pairs[twice.removed]}) > 50
 
 
 @pytest.mark.parametrize("seed", [12, 76])
-def test_a_find_that_turned_keys_match_is_not_removed(seed: int) -> None:
-    """Of five equal units of one answer p is the share of runs that find as much: it decides."""
+def test_p_value_decides_whether_units_are_removed(seed: int) -> None:
+    """For five equal units with one answer, p is the fraction of runs that find as many."""
     found = mirror(np.ones((5, 1)), key=np.ones(5), error=0.2, folds=5, seed=seed)
     assert found.found == 5
     assert found.p == (1 + sum(count >= 5 for count in found.permuted_counts)) / 20 > 0.05
     assert found.removed.size == (5 if found.p <= 0.2 else 0) == {12: 5, 76: 0}[seed]
 
 
-def test_what_thinning_finds_is_beyond_what_wrong_guesses_say() -> None:
-    """Of three options each wrong guess stands for half a right one; the rest is found."""
+def test_thinning_count_subtracts_the_chance_agreements() -> None:
+    """With three options, each wrong prediction stands for half a correct one."""
     rng = np.random.default_rng(4)
     V, key = rng.normal(size=(900, 4)), rng.integers(0, 3, 300)
     V[3 * np.arange(300) + key, 0] += 2
@@ -325,9 +315,8 @@ def test_what_thinning_finds_is_beyond_what_wrong_guesses_say() -> None:
     assert found.found == round(right - wrong / 2) > 50
 
 
-def test_thinning_leaves_as_many_for_as_against_at_every_margin() -> None:
-    """Of what the aim "chance" keeps, agreeing and disagreeing units are equally many."""
-    V, key = planted(8, 6000, 0.4)
+def test_thinning_balances_the_signs_at_every_margin() -> None:
+    V, key = make_planted_units(8, 6000, 0.4)
     found = mirror(V, key=key, aim="chance")
     kept = found.margins[found.kept]
     for low, high in ((0, 0.5), (0.5, 2), (2, 20)):
@@ -337,9 +326,14 @@ def test_thinning_leaves_as_many_for_as_against_at_every_margin() -> None:
     assert abs((found.removed >= 2400).mean() - found.false_share) < 0.05
 
 
-def test_a_lot_is_told_by_the_id_alone() -> None:
-    """By another seed, among fewer units, what went goes wherever it is as likely to; no id, no."""
-    V, key = planted(8, 2000, 0.4)
+def test_random_number_of_a_unit_depends_only_on_its_id() -> None:
+    """Units without ids are drawn by the seed.
+
+    With another seed and fewer units, a removed unit is removed again if its removal is at least
+    as
+    likely.
+    """
+    V, key = make_planted_units(8, 2000, 0.4)
     names = [f"twin {number}" for number in range(2000)]
     one = mirror(V, key=key, ids=names, aim="chance")
     other = mirror(V[500:], key=key[500:], ids=names[500:], aim="chance", seed=1)
@@ -356,12 +350,9 @@ def test_a_lot_is_told_by_the_id_alone() -> None:
     )
 
 
-def test_thinning_treats_kinds_apart() -> None:
-    """Where one kind gives itself away and another does not, the other loses next to nothing.
-
-    It is told as one run.
-    """
-    V, key = planted(9, 4000, 0.5)
+def test_thinning_treats_kinds_separately() -> None:
+    """A kind without artifacts loses next to nothing. Progress counts a single run."""
+    V, key = make_planted_units(9, 4000, 0.5)
     kinds, runs = ["a" if number < 2000 else "b" for number in range(4000)], list[object]()
     apart = mirror(
         V, key=key, aim="chance", kinds=kinds, on_run=lambda *at: runs.append(at)
@@ -371,8 +362,7 @@ def test_thinning_treats_kinds_apart() -> None:
     assert (apart >= 2000).sum() < 0.5 * (together >= 2000).sum()
 
 
-def test_vectors_without_anything_in_them_leave_every_unit() -> None:
-    """Zeros, or options with equal vectors, are ties: nobody leads, nobody goes."""
+def test_zero_or_equal_vectors_are_ties_and_kept() -> None:
     for how in AIMS:
         found = mirror(np.zeros((50, 3)), key=np.ones(50), **how)
         assert (found.ties, found.removed.size, found.p) == (50, 0, 1.0)
@@ -383,16 +373,14 @@ def test_vectors_without_anything_in_them_leave_every_unit() -> None:
 
 
 @pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
-def test_the_unit_of_measurement_means_nothing(scale: float) -> None:
-    """Vectors times a power of two, with C divided by its square, give the same margins."""
-    V, key = planted(11, 100)
+def test_scaled_vectors_with_rescaled_c_give_equal_margins(scale: float) -> None:
+    V, key = make_planted_units(11, 100)
     found = mirror(V * scale, key=key, C=1 / scale**2, ids=range(100))
     assert np.allclose(found.margins, mirror(V, key=key, ids=range(100)).margins, atol=1e-5)
 
 
-def test_constant_columns_and_one_class_are_no_trouble() -> None:
-    """A column that is the same everywhere, and keys that are all alike, give finite margins."""
-    V, _ = planted(10, 100, 0.0)
+def test_constant_columns_and_constant_keys_are_accepted() -> None:
+    V, _ = make_planted_units(10, 100, 0.0)
     V[:, 3] = 0
     found = mirror(V, key=np.zeros(100))
     assert np.isfinite(found.margins).all()
@@ -401,7 +389,7 @@ def test_constant_columns_and_one_class_are_no_trouble() -> None:
 
 
 V_OK = np.random.default_rng(0).normal(size=(30, 2))
-LONG = planted(0)[0] * np.where(np.arange(400) == 9, 1e9, 1)[:, None]
+LONG = make_planted_units(0)[0] * np.where(np.arange(400) == 9, 1e9, 1)[:, None]
 LENGTHS = np.linalg.norm(LONG, axis=1)
 HALF = np.median(LENGTHS)
 
@@ -433,7 +421,6 @@ HALF = np.median(LENGTHS)
     ],
 )
 def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
-    """Data that can't be filtered is refused with what is wrong, and where."""
     with pytest.raises(DataError, match=told.replace("+", r"\+")):
         mirror(V, **how)
 
@@ -446,7 +433,6 @@ def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
     ],
 )  # fmt: skip
 def test_parameters_out_of_range_are_refused(how: dict[str, Any]) -> None:
-    """A parameter out of its range is refused by its name."""
     with pytest.raises(InputError, match=next(iter(how))):
         mirror(V_OK, **how)
 
@@ -459,8 +445,7 @@ def _twin(name: str, first: int) -> list[Problem]:
     ]
 
 
-def test_a_twin_is_one_unit_with_all_copies_of_its_halves() -> None:
-    """Copies of a half change neither the vector of its twin nor how many units there are."""
+def test_copies_of_a_half_do_not_change_its_twins_unit() -> None:
     pool = Dataset([*_twin("cup", 0), *_twin("jug", 1)])
     X = np.array([[3.0, 1], [2, 0], [1, 0], [1, 5]])
     units = debias.make_twin_units(pool, X)
@@ -472,8 +457,7 @@ def test_a_twin_is_one_unit_with_all_copies_of_its_halves() -> None:
     assert more.kinds == ("twin", "twin")
 
 
-def test_the_order_of_the_rows_changes_no_bit_of_a_unit() -> None:
-    """Twins with two copies of a half have the same vectors, ids and kinds in any order of rows."""
+def test_row_order_does_not_change_units() -> None:
     twins = [problem for number in range(30) for problem in _twin(f"cup {number}", number % 2)]
     copied = [Problem(f"{one.id} {n}", one.sentence, one.options, one.answer)
               for one in twins[::2] for n in range(2)]  # fmt: skip
@@ -490,8 +474,7 @@ def test_the_order_of_the_rows_changes_no_bit_of_a_unit() -> None:
     assert [other.kinds[unit] for unit in at] == list(one.kinds)
 
 
-def test_a_family_is_one_block_and_lookalikes_are_not() -> None:
-    """Units of one family share a block; twins that merely look alike have blocks of their own."""
+def test_family_shares_a_block_and_similar_twins_do_not() -> None:
     pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
     X = np.ones((4, 2))
     assert len(set(debias.make_twin_units(pool, X).blocks)) == 2

@@ -1,4 +1,4 @@
-"""What mirror says of its error holds in small counts of the trial, which finds faults out."""
+"""The mirror filter's stated error, in a short version of the trial, which detects faults."""
 
 from pathlib import Path
 
@@ -21,8 +21,7 @@ def false_shares(case, strength, draws):
 
 
 @pytest.mark.long
-def test_no_more_is_sound_than_it_says():
-    """Of units, of copies and of items of several options, what goes is sound within the error."""
+def test_false_share_is_within_the_stated_error():
     from mirror_guarantee import CASES, ERRORS, is_within_error
 
     by_name = {case.units: case for case in CASES if not case.fault}
@@ -32,8 +31,8 @@ def test_no_more_is_sound_than_it_says():
 
 
 @pytest.mark.long
-def test_faults_on_purpose_are_found_out():
-    """Units not blocked, copies counted as rows, and wrong divisors break the word at 0.2."""
+def test_deliberate_faults_exceed_the_stated_error():
+    """Missing blocks, copies counted as rows, and wrong divisors, at an error of 0.2."""
     from mirror_guarantee import CASES, ERRORS, is_within_error
 
     for case in CASES:
@@ -42,8 +41,7 @@ def test_faults_on_purpose_are_found_out():
             assert not is_within_error(shares, ERRORS[1]), (case.units, case.fault)
 
 
-def test_symmetric_twins_are_found_by_their_artifacts():
-    """Of symmetric practice twins, half of them planted, most of what goes is planted."""
+def test_most_removed_symmetric_twins_are_planted():
     import mirror_guarantee
 
     drawn = mirror_guarantee.make_symmetric(3, 0.5)
@@ -52,8 +50,7 @@ def test_symmetric_twins_are_found_by_their_artifacts():
     assert len(removed) > 0.25 * len(drawn.planted)
 
 
-def test_draws_of_a_corpus_turn_sound_twins_alone():
-    """Two draws of a corpus have the same twins; about half of the sound ones are turned round."""
+def test_corpus_draws_flip_only_sound_twins():
     import mirror_guarantee
 
     one, other = (mirror_guarantee.make_symmetric(seed, 0.5) for seed in (0, 1))
@@ -64,16 +61,15 @@ def test_draws_of_a_corpus_turn_sound_twins_alone():
     assert 0.3 < turned[~one.planted].mean() < 0.7
 
 
-def test_draws_of_a_corpus_count_as_one_in_the_interval():
-    """Ten equal draws of each of three corpora are as wide as three draws."""
+def test_draws_of_one_corpus_count_once_in_the_interval():
     from mirror_guarantee import compute_interval
 
     shares = np.array([0.1, 0.2, 0.6])
     assert compute_interval(np.repeat(shares, 10), 10) == pytest.approx(compute_interval(shares))
 
 
-def test_an_interval_of_few_or_of_none_is_as_wide_as_they_leave_it():
-    """None of a hundred may be one in thirty; of five means, Student's t is wider than a normal."""
+def test_interval_is_wide_for_zeros_and_for_few_values():
+    """None of 100 allows a rate of 3.7 %; for five means, Student's t replaces the normal."""
     from mirror_guarantee import compute_interval
 
     assert compute_interval(np.zeros(100)) == pytest.approx((0.0, 0.037), abs=5e-4)

@@ -1,4 +1,4 @@
-"""The null: labels flipped twin by twin, and what is found in them."""
+"""The null: labels flipped twin by twin, and the number of rows at the threshold."""
 
 import math
 from itertools import pairwise
@@ -14,7 +14,6 @@ PHASE = {"ensemble_size": 8, "train_size": 80}
 
 
 def twins(count: int, columns: int = 20, *, gap: float = 0.2, seed: int = 0):
-    """Return near-equal pairs of rows with opposite labels, and their groups."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(count, columns)), 2, axis=0)
     X += gap * rng.normal(size=X.shape)
@@ -29,7 +28,6 @@ def twins(count: int, columns: int = 20, *, gap: float = 0.2, seed: int = 0):
     seed=st.integers(0, 99),
 )
 def test_groups_are_flipped_whole_and_singles_permuted(sizes, bits, seed):
-    """Within a group all labels are flipped or none; among singles, as many are 1 as before."""
     edges = np.cumsum([0, *sizes])
     groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     y = np.array([bits >> row & 1 for row in range(edges[-1])], np.int8)
@@ -42,8 +40,7 @@ def test_groups_are_flipped_whole_and_singles_permuted(sizes, bits, seed):
     assert flipped[single].sum() == y[single].sum()
 
 
-def test_each_twin_is_flipped_half_of_the_time():
-    """A twin's flip is a fair coin, whatever the other twins' are."""
+def test_twin_flips_are_independent_fair_coins():
     _, y, groups = twins(40)
     rng = np.random.default_rng(3)
     draws = np.stack([debias.flip_twins(y, groups, rng) for _ in range(2000)])
@@ -52,29 +49,30 @@ def test_each_twin_is_flipped_half_of_the_time():
     assert np.abs(np.corrcoef(flips.T) - np.eye(40)).max() < 5 / math.sqrt(2000)
 
 
-def test_a_null_is_the_mean_and_interval_of_its_draws():
-    """Mean, interval and p-value are those of the draws, of which each has its own generator."""
+def test_null_summarizes_its_draws():
+    """Each draw has its own generator, so fewer draws are the first of more."""
     X, y, groups = twins(60)
     null = debias.compute_threshold_null(X, y, groups, **PHASE, draws=40)
     assert null.mean == pytest.approx(np.mean(null.draws))
     least, *_, greatest = sorted(null.draws)
-    assert (null.low, null.high) == (least, greatest)  # ⌊0.025 · 41⌋ = 1: the first of each end
+    assert (null.low, null.high) == (
+        least,
+        greatest,
+    )  # ⌊0.025 · 41⌋ = 1: the extreme draw at each end
     assert null.interval == "95 % of the draws"
     assert null.p == (1 + sum(d >= null.value for d in null.draws)) / 41
     assert null.low < null.mean < null.high
     assert debias.compute_threshold_null(X, y, groups, **PHASE, draws=20).draws == null.draws[:20]
 
 
-def test_where_nothing_is_to_find_the_threshold_null_is_no_smaller():
-    """Labels that mean nothing put no more rows at the threshold than their null does."""
+def test_random_labels_are_within_the_threshold_null():
     X, y, groups = twins(150, seed=2)
     null = debias.compute_threshold_null(X, y, groups, **PHASE)
     assert null.low <= null.value <= null.high
     assert null.p > 0.05
 
 
-def test_what_is_planted_stands_above_the_threshold_null():
-    """Rows that give their label away are at the threshold, and flipping twins hides them."""
+def test_planted_rows_exceed_the_threshold_null():
     X, y, groups = twins(150, seed=2)
     X[:120, 0] += np.where(y[:120], 3, -3)
     seen: list[int] = []
@@ -84,8 +82,7 @@ def test_what_is_planted_stands_above_the_threshold_null():
     assert seen == list(range(1, 21))
 
 
-def test_the_order_of_the_rows_does_not_change_the_threshold_null():
-    """Permuting rows together with ids and groups draws the same null."""
+def test_row_order_does_not_change_the_threshold_null():
     X, y, groups = twins(60)
     groups = [*groups[:40], *((row,) for row in range(80, 120))]
     order = np.random.default_rng(0).permutation(120)
@@ -99,8 +96,7 @@ def test_the_order_of_the_rows_does_not_change_the_threshold_null():
     assert permuted == straight
 
 
-def test_a_null_of_too_little_is_refused():
-    """Fewer than 20 draws, groups that leave out a row, or too large a training set are refused."""
+def test_invalid_draws_groups_and_train_size_are_refused():
     X, y, groups = twins(50)
     with pytest.raises(InputError, match="null_draws is 19; it must be a whole number, 20 or more"):
         debias.compute_threshold_null(X, y, groups, **PHASE, draws=19)

@@ -20,7 +20,7 @@ VARIANTS = ("signed", "absolute", "max", "pairwise")
 
 
 def half(number: int, twin: str | None, word: str, answer: int, start: str = "They say") -> Problem:
-    """Return one problem whose sentence ends in a word of its own."""
+    """Return a problem whose sentence ends in the given word."""
     return Problem(
         id=f"{number:03}",
         sentence=f"{start} the cup fits the bag because the _ is {word}.",
@@ -30,8 +30,8 @@ def half(number: int, twin: str | None, word: str, answer: int, start: str = "Th
     )
 
 
-def leaning(twins: int = 30) -> Dataset:
-    """Return twins of which every other one says "tiny" for option 1 and "huge" for option 2."""
+def make_leaning_twins(twins: int = 30) -> Dataset:
+    """Return twins, every other one with "tiny" for option 1 and "huge" for option 2."""
     problems = []
     for twin in range(twins):
         words = ("tiny", "huge") if twin % 2 else (f"a{twin}", f"b{twin}")
@@ -41,7 +41,7 @@ def leaning(twins: int = 30) -> Dataset:
     return Dataset(problems)
 
 
-def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
+def score_by_formula(data: Dataset, variant: str, smoothing: float) -> list[float]:
     """Return each row's score by the formula, with dictionaries and loops.
 
     In all of these data the first option is the one that is mentioned first.
@@ -80,28 +80,27 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("smoothing", [100.0, 0.5])
-def test_scores_are_those_of_the_formula(variant, smoothing):
-    """Every variant's scores of twins are those of the formula written out; singles have none."""
+def test_scores_match_the_formula(variant, smoothing):
     trio = [half(500 + n, "trio", f"c{n}", n % 2) for n in range(3)]
-    data = Dataset([*make_twins(12, singles=5, seed=3), *leaning(8), *trio])
+    data = Dataset([*make_twins(12, singles=5, seed=3), *make_leaning_twins(8), *trio])
     result = debias.pmi(data, size=10, variant=variant, smoothing=smoothing)
     np.testing.assert_allclose(
-        result.scores, written_out(data, variant, smoothing), rtol=1e-9, atol=1e-12
+        result.scores, score_by_formula(data, variant, smoothing), rtol=1e-9, atol=1e-12
     )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_y_1_is_option_1_if_the_paper_s_reading_is_asked_for(variant):
-    """With "option-1", scores are those of the formula by the options as they are written."""
-    data = swapped(Dataset([*make_twins(12, seed=3), *leaning(8)]))
+def test_option_1_label_scores_match_the_formula(variant):
+    """It is the paper's reading of y = 1: the first option as written."""
+    data = swap_every_other_twin(Dataset([*make_twins(12, seed=3), *make_leaning_twins(8)]))
     result = debias.pmi(data, size=10, variant=variant, label="option-1")
     assert result.label == "option-1"
-    np.testing.assert_allclose(result.scores, written_out(data, variant, 100.0), atol=1e-12)
+    np.testing.assert_allclose(result.scores, score_by_formula(data, variant, 100.0), atol=1e-12)
     default = debias.pmi(data, size=10, variant=variant)
     assert np.abs(result.scores - default.scores).max() > 1e-6
 
 
-def swapped(data: Dataset) -> Dataset:
+def swap_every_other_twin(data: Dataset) -> Dataset:
     """Return the data with the options of every other twin in the other order."""
     return Dataset(
         replace(problem, options=problem.options[::-1], answer=1 - problem.answer)
@@ -111,8 +110,11 @@ def swapped(data: Dataset) -> Dataset:
     )
 
 
-def test_in_random_order_the_two_readings_keep_nearly_different_sets():
-    """On 12 sets of 1,000 twins, 361 of 800 kept are the same on average; chance gives 320."""
+def test_two_readings_of_the_label_keep_different_sets():
+    """On 12 sets of 1,000 twins, they share 361 of 800 kept problems on average; chance is 320.
+
+    Here three sets are enough.
+    """
     shared = []
     for seed in range(3):
         data = practice.generate_corpus(1000, seed=seed).dataset
@@ -124,7 +126,7 @@ def test_in_random_order_the_two_readings_keep_nearly_different_sets():
     assert 320 < np.mean(shared) < 400
 
 
-def word_pmi(data: Dataset, smoothing: float = metrics.PMI_SMOOTHING) -> dict[str, float]:
+def compute_word_pmi(data: Dataset, smoothing: float = metrics.PMI_SMOOTHING) -> dict[str, float]:
     """Return each word's PMI with the option that is mentioned first."""
     counts, vocabulary = metrics.count_words(data)
     labels = np.array(data.answers) != metrics.find_first_mentioned_options(data)
@@ -132,10 +134,9 @@ def word_pmi(data: Dataset, smoothing: float = metrics.PMI_SMOOTHING) -> dict[st
     return dict(zip(vocabulary, pmi.tolist(), strict=True))
 
 
-def test_word_pmi_by_hand():
-    """Two problems, smoothing 1: "good" is in the first, "bad" in the second, all else in both."""
+def test_word_pmi_matches_hand_computed_values():
     data = Dataset([half(0, "t", "good", 0), half(1, "t", "bad", 1)])
-    words = word_pmi(data, smoothing=1.0)
+    words = compute_word_pmi(data, smoothing=1.0)
     shared = len({"they", "say", "the", "cup", "fits", "bag", "because", "is", "."})
     total = shared * 4 + 6
     p_good, p_y = 3 / total, 0.5
@@ -147,19 +148,18 @@ def test_word_pmi_by_hand():
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_twins_whose_words_lean_go_first(variant):
-    """Each variant removes the twins with planted words, and keeps the others, both halves."""
-    data = leaning()
+def test_twins_with_planted_words_are_removed_first(variant):
+    data = make_leaning_twins()
     result = debias.pmi(data, size=30, variant=variant)
     clean = [row for row, problem in enumerate(data) if int(problem.twin_id[1:]) % 2 == 0]
     assert result.kept.tolist() == clean
     assert sorted([*result.kept, *result.removed]) == list(range(60))
 
 
-def test_a_misleading_twin_is_kept_by_signed_and_not_by_absolute():
-    """A twin whose words mislead has a negative f, which is small, and a large |f|."""
+def test_misleading_twin_is_kept_only_by_signed():
+    """Its f is negative, which is small, but |f| is large."""
     wrong = [half(90, "w", "huge", 0), half(91, "w", "tiny", 1)]
-    data = Dataset([*leaning(), *wrong])
+    data = Dataset([*make_leaning_twins(), *wrong])
     signed = debias.pmi(data, size=2, variant="signed")
     assert signed.kept.tolist() == [60, 61]
     assert signed.scores[60] == signed.scores[61] < 0
@@ -167,14 +167,13 @@ def test_a_misleading_twin_is_kept_by_signed_and_not_by_absolute():
     assert not {60, 61} & set(absolute.kept.tolist())
 
 
-def test_words_that_both_halves_share_cancel_out():
-    """However telling a shared word is, it does not touch the score of a twin."""
-    plain = leaning(10)
+def test_shared_words_do_not_change_a_twins_score():
+    plain = make_leaning_twins(10)
     told = Dataset([half(200 + n, None, "so", 0, "Surely") for n in range(9)])
     shared = Dataset(
         [half(300, "s", "a0", 0, "Surely"), half(301, "s", "b0", 1, "Surely"), *plain, *told]
     )
-    assert word_pmi(shared)["surely"] > 0.02
+    assert compute_word_pmi(shared)["surely"] > 0.02
     assert debias.pmi(shared, size=1).scores[0] == pytest.approx(
         debias.pmi(shared, size=1).scores[2], abs=1e-12
     )
@@ -183,8 +182,8 @@ def test_words_that_both_halves_share_cancel_out():
 @given(order=st.permutations(range(24)), variant=st.sampled_from(VARIANTS))
 @examples(25)
 def test_the_order_of_the_problems_changes_nothing(order, variant):
-    """Ties are drawn over the ids, so that permuted problems are kept alike."""
-    data = Dataset([*leaning(10), *make_twins(0, singles=4)])
+    """Ties are drawn by id."""
+    data = Dataset([*make_leaning_twins(10), *make_twins(0, singles=4)])
     kept = debias.pmi(data, size=11, variant=variant, seed=2).kept
     permuted = data.select(order)
     again = debias.pmi(permuted, size=11, variant=variant, seed=2).kept
@@ -193,8 +192,8 @@ def test_the_order_of_the_problems_changes_nothing(order, variant):
 
 @given(size=st.integers(0, 17), variant=st.sampled_from(VARIANTS))
 @examples(25)
-def test_a_size_is_kept_in_whole_twins(size, variant):
-    """As many are kept as asked for, one fewer when only half a twin would fit."""
+def test_requested_size_is_kept_in_whole_twins(size, variant):
+    """One problem fewer is kept if only half a twin would fit."""
     data = make_twins(7, singles=3)
     result = debias.pmi(data, size=size, variant=variant)
     assert len(result.kept) in (size, size - 1)
@@ -202,9 +201,8 @@ def test_a_size_is_kept_in_whole_twins(size, variant):
     assert all((a in kept) == (b in kept) for a, b in data.twins)
 
 
-def test_singles_go_at_the_rate_of_twins():
-    """Twins and singles are kept at one rate, and singles by a draw."""
-    data = Dataset([*leaning(40), *make_twins(0, singles=100).problems])
+def test_singles_are_removed_at_random_at_the_rate_of_twins():
+    data = Dataset([*make_leaning_twins(40), *make_twins(0, singles=100).problems])
     by_size = debias.pmi(data, size=90, seed=3)
     singles = [row for row in by_size.kept if row in set(data.singles)]
     assert (len(by_size.kept), len(singles)) == (90, 50)
@@ -212,14 +210,14 @@ def test_singles_go_at_the_rate_of_twins():
     assert singles != [row for row in other if row in set(data.singles)]
 
 
-def test_a_single_s_place_does_not_know_its_answer():
-    """Whatever answers singles have, the same of them are kept, and the twins' scores alone move.
-
-    A score of one sentence by its label would keep one answer and remove the other.
-    """
+def test_removal_of_singles_does_not_depend_on_answers():
+    """A score of one sentence by its label would keep one answer and remove the other."""
     singles = [half(200 + n, None, ("huge", "tiny")[n % 2], n % 2) for n in range(60)]
     turned = [replace(problem, answer=1 - problem.answer) for problem in singles]
-    found = [debias.pmi(Dataset([*leaning(10), *those]), size=40) for those in (singles, turned)]
+    found = [
+        debias.pmi(Dataset([*make_leaning_twins(10), *those]), size=40)
+        for those in (singles, turned)
+    ]
     kept = [[row for row in one.kept.tolist() if row >= 20] for one in found]
     assert kept[0] == kept[1]
     assert np.isnan(found[0].scores[20:]).all()
@@ -227,16 +225,14 @@ def test_a_single_s_place_does_not_know_its_answer():
     assert 0.25 < np.mean(answers) < 0.75
 
 
-def test_a_file_of_singles_is_reduced_at_random():
-    """Without any whole twin there is no score, and as many are drawn as were asked for."""
+def test_singles_without_twins_are_reduced_at_random():
     data = make_twins(0, singles=40)
     result = debias.pmi(data, size=13, seed=1)
     assert len(result.kept) == 13
     assert np.isnan(result.scores).all()
 
 
-def test_the_answers_of_what_is_kept_of_a_published_set_are_balanced(data_dir):
-    """PMI keeps of WinoGrande's debiased set as many of either answer as there are in the pool."""
+def test_kept_problems_of_winogrande_have_balanced_answers(data_dir):
     path = data_dir / "winogrande" / "train_debiased.jsonl"
     data = formats.read(path)
     answers = np.array(data.answers)
@@ -257,20 +253,17 @@ def test_the_answers_of_what_is_kept_of_a_published_set_are_balanced(data_dir):
     ],
 )
 def test_parameters_out_of_range_are_refused(chosen, message):
-    """The error names the parameter."""
     with pytest.raises(InputError, match=message):
         debias.pmi(make_twins(5), **chosen)
 
 
-def test_problems_that_cannot_be_scored_are_refused():
-    """Withheld answers are refused by name."""
+def test_withheld_answers_are_refused():
     with pytest.raises(DataError, match="withheld"):
         debias.pmi(make_twins(3).blind(), size=2)
 
 
 @given(rows=st.integers(0, 60), share=st.floats(0, 1), seed=st.integers(0, 9))
-def test_it_keeps_as_many_rows_as_asked_for(rows, share, seed):
-    """The rows kept are distinct, ascending, as many as asked for, and the seed's alone."""
+def test_subsample_keeps_the_requested_number_of_rows(rows, share, seed):
     size = round(share * rows)
     kept = debias.subsample(rows, size, seed=seed)
     assert len(kept) == size
@@ -279,15 +272,13 @@ def test_it_keeps_as_many_rows_as_asked_for(rows, share, seed):
     assert kept.tobytes() == debias.subsample(rows, size, seed=seed).tobytes()
 
 
-def test_every_row_is_kept_equally_often():
-    """Over many seeds no row is favoured."""
+def test_subsample_keeps_each_row_equally_often():
     counts = sum(np.isin(np.arange(20), debias.subsample(20, 5, seed=s)) for s in range(4000))
     assert np.abs(counts / 4000 - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4000)
 
 
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=20), share=st.floats(0, 1))
-def test_groups_stay_or_go_together(sizes, share):
-    """With groups none is parted, and no group that is left out would fit."""
+def test_subsample_keeps_or_removes_whole_groups(sizes, share):
     edges = np.cumsum([0, *sizes])
     groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     size = round(share * edges[-1])
@@ -297,8 +288,7 @@ def test_groups_stay_or_go_together(sizes, share):
         assert kept.issuperset(group) or (kept.isdisjoint(group) and len(group) > size - len(kept))
 
 
-def test_what_cannot_be_drawn_is_refused():
-    """A size out of range, and groups that leave out or repeat a row, are refused."""
+def test_invalid_subsample_arguments_are_refused():
     with pytest.raises(InputError, match="0 to 5"):
         debias.subsample(5, 6)
     with pytest.raises(InputError, match="0 to 5"):

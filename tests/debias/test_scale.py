@@ -1,4 +1,4 @@
-"""What goes wrong with large data and many workers is told, and what is odd gives the same."""
+"""AFLite with large data and many workers: clear errors, and equal results from unusual arrays."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ SIZES: dict[str, Any] = {"train_size": 120, "cutoff": 15, "ensemble_size": 8}
 
 
 def made(rows: int = 400, columns: int = 12) -> tuple[Any, Any]:
-    """Return rows of small whole numbers, of which half can be guessed, and their labels."""
+    """Return rows of small integers, about half of which are predictable, and their labels."""
     rng = np.random.default_rng(0)
     X = rng.integers(-100, 100, (rows, columns))
     guessable = rng.random(rows) < 0.5
@@ -27,7 +27,7 @@ def made(rows: int = 400, columns: int = 12) -> tuple[Any, Any]:
 
 
 def bytes_of(result: debias.AfliteResult) -> bytes:
-    """Return what a result says of each row, as bytes."""
+    """Return the phases and scores of all rows, as bytes."""
     return result.removal_phase.tobytes() + result.scores.tobytes()
 
 
@@ -42,8 +42,7 @@ def bytes_of(result: debias.AfliteResult) -> bytes:
         (lambda X: np.repeat(X.astype(np.float32), 2, axis=0)[::2], "float32, not contiguous"),
     ],
 )
-def test_odd_arrays_are_converted_and_it_is_said(odd, told, caplog):
-    """The same numbers of another type or layout give the same bytes."""
+def test_arrays_of_other_types_are_converted_with_a_log_entry(odd, told, caplog):
     X, y = made()
     plain = bytes_of(debias.aflite(X.astype(np.float32), y, **SIZES))
     assert "X holds" not in caplog.text
@@ -52,8 +51,7 @@ def test_odd_arrays_are_converted_and_it_is_said(odd, told, caplog):
     assert f"X has type {told}; it is converted 2048 rows at a time" in caplog.text
 
 
-def test_an_array_that_is_read_only_stays_as_it_is():
-    """Nothing is written to X."""
+def test_read_only_array_is_accepted_and_unchanged():
     X, y = made()
     X = X.astype(np.float32)
     X.flags.writeable = False
@@ -63,8 +61,7 @@ def test_an_array_that_is_read_only_stays_as_it_is():
 
 
 @pytest.mark.parametrize("region", [1, 1 << 12, 1 << 26])
-def test_rows_are_gathered_in_any_order(tmp_path, region, monkeypatch):
-    """Reading along and sorting in regions gives the rows in the order that is asked for."""
+def test_rows_are_gathered_in_the_requested_order(tmp_path, region, monkeypatch):
     monkeypatch.setattr("winosmith.debias._rows.REGION_BYTES", region)
     monkeypatch.setattr("winosmith.debias._rows.READ_ROWS", 7)
     rng = np.random.default_rng(0)
@@ -76,13 +73,12 @@ def test_rows_are_gathered_in_any_order(tmp_path, region, monkeypatch):
     assert not matrix[:, 5:].any()
 
 
-def test_room_is_asked_for_before_rows_are_read(tmp_path):
-    """For a file of 2 TB the scratch folder is refused at once, with both sizes."""
+def test_scratch_space_is_checked_before_reading_rows(tmp_path):
     shape = 1_000, 1_000_000_000
     path = tmp_path / "X.npy"
     path.touch()
     try:
-        os.truncate(path, 2 * shape[0] * shape[1])  # holds nothing, and takes no room
+        os.truncate(path, 2 * shape[0] * shape[1])  # a sparse file, which takes no disk space
     except OSError:
         pytest.skip("the file system knows no files of that size")
     X = np.memmap(path, np.float16, "r", shape=shape)
@@ -104,8 +100,7 @@ except OutputError as error:
 
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room can't be taken beforehand")
-def test_a_disk_that_is_full_after_all_is_told(tmp_path):
-    """When the room can't be had, the error names the folder; nothing is left there."""
+def test_full_disk_is_reported_with_its_folder(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True
     )
@@ -113,9 +108,7 @@ def test_a_disk_that_is_full_after_all_is_told(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_errors_of_the_caller_are_not_taken_for_the_disks(tmp_path):
-    """An OSError that is raised in a callback arrives as it is."""
-
+def test_os_errors_of_callbacks_are_passed_on(tmp_path):
     def on_phase(_: debias.Phase) -> None:
         raise OSError("mine")
 
@@ -125,8 +118,7 @@ def test_errors_of_the_caller_are_not_taken_for_the_disks(tmp_path):
 
 
 @pytest.mark.long
-def test_processes_that_die_name_the_checkpoint(tmp_path):
-    """When a worker process dies, the error says how far the run is; a new executor ends it."""
+def test_dead_worker_is_reported_with_the_progress(tmp_path):
     X, y = made()
     checkpoint, context = tmp_path / "run.npz", get_context("spawn")
     whole = debias.aflite(X, y, **SIZES)
@@ -149,7 +141,7 @@ class Elsewhere(Executor):
     """An executor of unknown size whose workers see other files than this process."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do it in a process whose temporary folder was emptied."""
+        """Run the task in a process whose temporary folder was emptied."""
         import pickle
 
         code = (
@@ -167,8 +159,7 @@ class Elsewhere(Executor):
         return future
 
 
-def test_workers_that_do_not_see_the_files_are_refused():
-    """The error names the file and what may be done about it."""
+def test_workers_without_access_to_the_files_are_refused():
     with pytest.raises(
         DataError, match=r"can't read /nowhere/basis\.npy; .* set scratch to a folder"
     ):
@@ -198,9 +189,9 @@ print(len(found.phases))
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the limit is Linux's")
 def test_no_step_copies_the_rows_of_a_file(tmp_path):
-    """With memory for less than 200 MB of rows, order, digest, checkpoint and votes come through.
+    """A run succeeds with a memory limit below the 200 MB of its rows.
 
-    The limit is one: it ends the same run when a copy of the rows is made on purpose.
+    The limit is effective: the same run fails if a copy of the rows is made on purpose.
     """
     X = np.lib.format.open_memmap(
         tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(250_000, 200)

@@ -1,4 +1,4 @@
-"""Which vectors tell problems apart, and what a linear model can guess from them."""
+"""Vectors that separate problems, and the accuracy of a linear probe."""
 
 from dataclasses import replace
 
@@ -15,8 +15,7 @@ POOL = make_twins(20, singles=10)
 RNG = np.random.default_rng(0)
 
 
-def test_vectors_of_zeros_or_constants_are_blind() -> None:
-    """If no vector differs from another, nothing is seen, whatever the vector is."""
+def test_equal_vectors_are_blind() -> None:
     for X in (np.zeros((50, 3)), np.ones((50, 3)), 1e-30 * np.ones((50, 1))):
         for flips_sign in (True, False):
             found = debias.measure_separability(POOL, X, flips_sign=flips_sign)
@@ -24,8 +23,11 @@ def test_vectors_of_zeros_or_constants_are_blind() -> None:
 
 
 @given(st.integers(0, 20), st.integers(0, 10), st.floats(1e-6, 1e6))
-def test_twins_and_singles_that_differ_are_counted(twins: int, singles: int, scale: float) -> None:
-    """A twin whose halves have one vector is not seen, nor is a single of zeros; in any unit."""
+def test_separable_twins_and_singles_are_counted(twins: int, singles: int, scale: float) -> None:
+    """Twins whose halves have equal vectors are not separable, nor are singles of zeros.
+
+    The scale of the vectors does not matter.
+    """
     X = np.repeat(RNG.normal(size=(20, 4)), 2, axis=0)
     X[: 2 * twins : 2] += 1
     X = scale * np.vstack([X, np.zeros((10, 4))])
@@ -35,8 +37,8 @@ def test_twins_and_singles_that_differ_are_counted(twins: int, singles: int, sca
     assert found.is_blind == (twins + singles < 3)
 
 
-def test_swapped_options_change_nothing() -> None:
-    """A half with its options in the other order turns its vector around, and is no other text."""
+def test_swapped_options_do_not_change_separability() -> None:
+    """A half with swapped options has the negative vector, and still equals its copy."""
     swapped = Dataset(
         replace(p, options=p.options[::-1], answer=1 - p.answer) if row % 2 else p
         for row, p in enumerate(POOL)
@@ -47,16 +49,14 @@ def test_swapped_options_change_nothing() -> None:
     assert debias.measure_separability(POOL, X).separable == 10
 
 
-def test_rounding_is_not_sight() -> None:
-    """Halves that differ in the last digits of single precision are not seen."""
+def test_rounding_differences_are_not_separable() -> None:
     X = np.repeat(RNG.normal(size=(25, 4)), 2, axis=0).astype(np.float32)
     X[40:] = 0
     X[::2] = np.nextafter(X[::2], np.float32(9))
     assert debias.measure_separability(POOL, X).separable == 0
 
 
-def test_options_that_differ_are_seen() -> None:
-    """A problem of options that differ is seen; a twin of the same two options is not."""
+def test_problems_with_different_options_are_separable() -> None:
     three = Dataset(
         Problem(f"{row}", f"Which of {row} is it? _", ("a", "b", "c"), 0) for row in range(10)
     )
@@ -69,8 +69,7 @@ def test_options_that_differ_are_seen() -> None:
     assert (found.separable, found.is_blind) == (0, True)
 
 
-def test_another_number_of_vectors_is_refused() -> None:
-    """Vectors of other problems are an error."""
+def test_wrong_number_of_vectors_is_refused() -> None:
     with pytest.raises(DataError, match="there are 49 vectors for 50 problems"):
         debias.measure_separability(POOL, np.zeros((49, 2)))
 
@@ -84,29 +83,27 @@ def data(signal, rows=2000, seed=0):
     return X, y, [(row, row + 1) for row in range(0, rows, 2)]
 
 
-def test_signal_is_found():
-    """A direction one deviation from the boundary is guessed as the normal distribution says."""
+def test_probe_accuracy_matches_the_normal_distribution():
+    """The direction is one standard deviation from the boundary."""
     found = probe(*data(1.0))
     assert found.low < 0.8413 < found.high
     assert (found.chance, found.n) == (0.5, 2000)
 
 
-def test_noise_is_at_chance_and_the_interval_covers_it():
-    """Over 40 draws of pure noise, the 95 % interval holds one half in most of them."""
+def test_interval_on_noise_covers_one_half():
     covered = [p.low <= 0.5 <= p.high for p in (probe(*data(0.0, 200, seed)) for seed in range(40))]
     assert sum(covered) >= 34
 
 
-def test_without_clusters_the_interval_is_that_of_so_many_problems():
-    """Of single problems it is 1.96 times the standard error of a share to either side."""
+def test_interval_of_single_problems_is_1_96_standard_errors():
     X, y, _ = data(0.4, rows=200)
     found = probe(X, y, [(row,) for row in range(200)])
     error = np.sqrt(found.accuracy * (1 - found.accuracy) / 199)
     assert found.high - found.accuracy == pytest.approx(1.96 * error, rel=1e-3)
 
 
-def test_twins_are_not_parted():
-    """Two copies with opposite labels in one group teach nothing about each other."""
+def test_groups_are_not_split_over_folds():
+    """Two copies with opposite labels then teach nothing about each other."""
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((300, 50)), 2, axis=0)
     y = np.tile([0, 1], 300)
@@ -114,8 +111,7 @@ def test_twins_are_not_parted():
     assert probe(X, y, groups).accuracy == pytest.approx(0.5)
 
 
-def test_every_problem_thrice_is_every_problem_once():
-    """Copies in one block leave the figure where it is, and make its interval no narrower."""
+def test_copies_in_one_block_do_not_narrow_the_interval():
     X, y, groups = data(0.4, rows=600)
     once = probe(X, y, groups)
     thrice = probe(
@@ -127,14 +123,13 @@ def test_every_problem_thrice_is_every_problem_once():
     assert thrice.high - thrice.low > 0.97 * (once.high - once.low)
 
 
-def test_a_tie_is_one_half():
-    """Rows of zeros, of which no model can tell anything, earn one half each."""
+def test_probe_counts_ties_as_one_half():
     X, y, groups = data(1.0, rows=100)
     assert probe(0 * X, y, groups).accuracy == 0.5
 
 
 def test_an_intercept_is_for_vectors_that_do_not_turn():
-    """Where most answers are option 1, only a model with an intercept gains from it."""
+    """If most answers are option 1, only a model with an intercept profits."""
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((600, 5)), (np.arange(600) % 4 == 0).astype(int)
     groups = [(row,) for row in range(600)]
@@ -145,12 +140,10 @@ def test_an_intercept_is_for_vectors_that_do_not_turn():
 
 
 def test_too_few_groups_are_refused():
-    """A probe that can't fill its folds says so."""
     X, y, groups = data(1.0, rows=6)
     with pytest.raises(DataError, match="5 folds needs 5 groups or more, but there are 3"):
         probe(X, y, groups)
 
 
-def test_same_seed_same_figure():
-    """A probe repeats itself exactly."""
+def test_same_seed_gives_the_same_result():
     assert probe(*data(0.3), seed=4) == probe(*data(0.3), seed=4)

@@ -1,4 +1,4 @@
-"""Filtering whole groups: each goes or stays as one."""
+"""AFLite on whole groups: each group is kept or removed as one."""
 
 from typing import Any
 
@@ -13,7 +13,10 @@ SMALL: dict[str, Any] = {"ensemble_size": 8, "seed": 5}
 
 
 def made(sizes: list[int], *, seed: int = 0) -> tuple[Any, Any, list[str]]:
-    """Return rows in groups of these sizes, every second telling, the labels, and the groups."""
+    """Return rows in groups of these sizes, the labels, and the groups.
+
+    Every second group reveals its labels.
+    """
     rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     y = rng.permutation(len(groups)) % 2
@@ -30,8 +33,7 @@ def made(sizes: list[int], *, seed: int = 0) -> tuple[Any, Any, list[str]]:
     threshold=st.sampled_from([0.0, 0.5, 0.75]),
 )
 @examples(40)
-def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
-    """Of each group all rows are kept, or all are removed in one phase with one score."""
+def test_groups_are_never_split(sizes, cutoff, target, threshold):
     X, y, groups = made(sizes)
     result = debias.aflite(
         X, y, groups=groups, remove="groups", train_size=10, cutoff=cutoff, target_size=target,
@@ -51,8 +53,7 @@ def test_no_group_is_ever_broken(sizes, cutoff, target, threshold):
 
 @given(seed=st.integers(0, 20), threshold=st.sampled_from([0.5, 0.75]))
 @examples(15)
-def test_groups_of_one_are_rows(seed, threshold):
-    """When every group is a single, filtering groups is filtering rows, to the byte."""
+def test_groups_of_one_give_the_same_result_as_rows(seed, threshold):
     X, y, groups = made([1] * 120, seed=seed)
     chosen = {"train_size": 30, "cutoff": 7, "threshold": threshold, "ids": range(120)}
     rows = debias.aflite(X, y, groups=groups, **chosen, **SMALL)
@@ -62,8 +63,8 @@ def test_groups_of_one_are_rows(seed, threshold):
     assert whole.phases == rows.phases
 
 
-def test_a_group_is_as_guessed_as_its_rows_are_together():
-    """A group's score is its right predictions over all of them: 5 of 8 from 4 of 4 and 1 of 4."""
+def test_group_score_pools_the_predictions_of_its_rows():
+    """For example, 4 of 4 and 1 of 4 are 5 of 8."""
     groups = np.array([0, 0, 1, 2, 2])
     correct, total = np.array([4, 1, 3, 4, 3], np.int32), np.full(5, 4, np.int32)
     together = pool_by_group(correct, groups), pool_by_group(total, groups)
@@ -73,16 +74,15 @@ def test_a_group_is_as_guessed_as_its_rows_are_together():
     assert (chosen.removed.tolist(), chosen.candidates) == ([2, 3, 4], 3)
 
 
-def test_a_group_that_does_not_fit_leaves_its_place_to_the_next():
-    """Groups go in the order of their scores, each that fits into what is left of the cutoff."""
+def test_next_group_that_fits_the_cutoff_is_removed():
+    """Groups are removed in order of their scores, skipping those that don't fit."""
     groups = np.array([0, 0, 1, 1, 2])
     correct, total = np.array([9, 9, 8, 8, 7], np.int32), np.full(5, 10, np.int32)
     chosen = select(correct, total, threshold=0.5, cutoff=3, seed=0, phase=0, groups=groups)
     assert chosen.removed.tolist() == [0, 1, 4]
 
 
-def test_tied_groups_are_drawn():
-    """Of groups with the same score, those that go are spread over all places."""
+def test_tied_groups_are_removed_at_random():
     groups = np.repeat(np.arange(200), 2)
     everyone = np.full(400, 4, np.int32)
     drawn = [
@@ -94,8 +94,7 @@ def test_tied_groups_are_drawn():
     assert abs(np.mean([s.removed.mean() for s in drawn]) - 199.5) < 4 * 115.5 / np.sqrt(400)
 
 
-def test_the_last_group_is_not_broken_for_the_target():
-    """Where no group fits into what the target leaves, the run ends there, above the target."""
+def test_run_ends_above_the_target_if_no_group_fits():
     X, y, groups = made([2] * 60)
     result = debias.aflite(
         X, y, groups=groups, remove="groups", train_size=20, cutoff=6, target_size=101,
@@ -104,8 +103,7 @@ def test_the_last_group_is_not_broken_for_the_target():
     assert (result.stop_reason, len(result.kept)) == ("target size", 102)
 
 
-def test_a_cutoff_below_the_largest_group_takes_one_group():
-    """A cutoff of one row still removes whole twins, one a phase."""
+def test_cutoff_below_the_group_size_removes_one_group():
     X, y, groups = made([2] * 40)
     result = debias.aflite(
         X, y, groups=groups, remove="groups", train_size=20, cutoff=1, target_size=70,

@@ -1,4 +1,4 @@
-"""What can be guessed of what a filter left, across halves that it saw apart."""
+"""Verification of filters on halves of the data that they saw separately."""
 
 import numpy as np
 import pytest
@@ -21,12 +21,11 @@ def twins(rows=1200, d=8, signal=0.0, share=1.0, seed=0):
 
 
 def everything(rows):
-    """Keep all."""
     return rows
 
 
 def aflite(X, y):
-    """Return AFLite, with the paper's shares of the rows that it is given."""
+    """Return AFLite as a filter, with the paper's fractions of the given rows."""
 
     def kept(rows):
         train_size, cutoff = debias.suggest_sizes(len(rows))
@@ -39,7 +38,7 @@ def aflite(X, y):
 
 
 def thinned(X, y):
-    """Return mirror with the aim "chance"; rows 2 n and 2 n + 1 are a twin."""
+    """Return mirror with the aim "chance" as a filter; rows 2 n and 2 n + 1 are a twin."""
 
     def kept(rows):
         units = np.unique(rows // 2)
@@ -50,8 +49,8 @@ def thinned(X, y):
     return kept
 
 
-def test_a_filter_that_removes_nothing_changes_nothing():
-    """The figures before and after a filter that keeps everything are the same, and as planted."""
+def test_filter_without_removals_changes_no_accuracy():
+    """The accuracy of the linear guesser is the planted one, 0.8413."""
     X, y, pairs, _ = twins(signal=1.0)
     found = debias.verify(X, y, everything, blocks=pairs, others={"other": X[:, 1:]}, **QUICK)
     assert found.before == found.after
@@ -61,8 +60,7 @@ def test_a_filter_that_removes_nothing_changes_nothing():
     assert found.after["other"].low < 0.5 < found.after["other"].high
 
 
-def test_a_random_filter_leaves_what_there_was():
-    """What a random reduction keeps is guessed as well as what went in."""
+def test_random_filter_leaves_the_accuracies():
     X, y, pairs, _ = twins(3000, signal=0.6)
 
     def drawn(rows):
@@ -74,8 +72,8 @@ def test_a_random_filter_leaves_what_there_was():
     assert found.kept == pytest.approx(0.7, abs=0.02)
 
 
-def test_where_there_is_nothing_to_find_it_says_so_and_cross_validation_does_not():
-    """Of coin flips, what AFLite kept reads below one half when it is asked of itself alone."""
+def test_verification_of_noise_covers_one_half():
+    """Cross-validation on the rows that AFLite kept is below one half, which is misleading."""
     X, y, pairs, _ = twins(1800, d=20, seed=2)
     chosen = aflite(X, y)
     kept = chosen(np.arange(len(y)))
@@ -89,8 +87,8 @@ def test_where_there_is_nothing_to_find_it_says_so_and_cross_validation_does_not
         assert guess.low < 0.5 < guess.high
 
 
-def test_what_a_filter_leaves_of_the_planted_is_told():
-    """A filter that takes all of the planted is at chance; one that takes half of them is not."""
+def test_remaining_planted_signal_is_measured():
+    """A filter that removes all planted rows leaves chance; one that removes half does not."""
     X, y, pairs, planted = twins(2400, signal=1.5, share=0.5)
 
     def all_of_them(rows):
@@ -108,8 +106,8 @@ def test_what_a_filter_leaves_of_the_planted_is_told():
     assert half.after["linear"].high < before
 
 
-def test_a_filter_that_turns_at_a_margin_is_found_out():
-    """Beyond the margin from which on all that agreed went, the opposite is right."""
+def test_two_piece_guesser_detects_a_margin_cutoff():
+    """Beyond the margin from which all agreeing rows are gone, the opposite answer is correct."""
     X, y, pairs, _ = twins(2400, signal=0.5)
     agreed = (2 * y - 1) * X[:, 0]
 
@@ -121,16 +119,15 @@ def test_a_filter_that_turns_at_a_margin_is_found_out():
     assert found["two-piece"].low > 0.52
 
 
-def test_the_margin_is_found_by_models_of_other_problems():
-    """Where models know by heart what they are fitted to, a filter that turns is found out too."""
+def test_margin_cutoff_is_detected_by_overfitted_models():
+    """The margin is found with models fitted on other problems."""
     X, y, pairs, _ = twins(800, d=200, signal=1.0)
     agreed = (2 * y - 1) * X[:, 0]
     found = debias.verify(X, y, lambda rows: rows[agreed[rows] < 0.5], blocks=pairs, **QUICK)
     assert found.after["two-piece"].accuracy > 0.51
 
 
-def test_an_interval_ends_where_shares_end():
-    """Of what nearly every problem gives away the interval ends at 1, in any unit."""
+def test_interval_ends_at_1_for_a_strong_signal():
     X, y, pairs, _ = twins(200, signal=2.6)
     one, other = (
         debias.verify(
@@ -143,8 +140,8 @@ def test_an_interval_ends_where_shares_end():
     assert found.low < found.accuracy < found.high == 1
 
 
-def test_options_and_order_mean_nothing():
-    """Swapped options, until all answers are option 1 too, and another order change no bit."""
+def test_options_and_problem_order_do_not_change_results():
+    """Not by a bit, even if options are swapped until all answers are option 1."""
     X, y, pairs, _ = twins(600, signal=0.5)
     ids = [f"p{row:04}" for row in range(len(y))]
 
@@ -174,7 +171,7 @@ def test_options_and_order_mean_nothing():
 
 
 def test_an_intercept_is_for_vectors_that_do_not_turn():
-    """Where most answers are option 1, only a model with an intercept gains from it."""
+    """If most answers are option 1, only a model with an intercept profits."""
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((1200, 5)), (np.arange(1200) % 4 == 0).astype(int)
     blocks = [(row,) for row in range(1200)]
@@ -186,15 +183,14 @@ def test_an_intercept_is_for_vectors_that_do_not_turn():
     assert free.chance == pytest.approx(0.75, abs=0.01)
 
 
-def test_vectors_that_tell_nothing_are_ties():
-    """Rows of zeros earn every guesser one half."""
+def test_zero_vectors_score_one_half():
     X, y, pairs, _ = twins(200)
     found = debias.verify(0 * X, y, everything, blocks=pairs, **QUICK)
     assert {(one.accuracy, one.low, one.high) for one in found.after.values()} == {(0.5, 0.5, 0.5)}
 
 
 def test_intervals_of_more_guessers_are_wider():
-    """Of G guessers they reach t(1 − .05/(2 G); draws − 1) standard errors to each side."""
+    """For G guessers they extend t(1 − .05/(2 G); draws − 1) standard errors to each side."""
     X, y, pairs, _ = twins(400)
 
     def width(more):
@@ -208,8 +204,13 @@ def test_intervals_of_more_guessers_are_wider():
 
 @pytest.mark.long
 @pytest.mark.parametrize("method", ["aflite", "mirror"])
-def test_one_in_twenty_clean_sets_has_a_guesser_off_chance_at_most(method):
-    """Where labels mean nothing, Wilson's interval of the rate of false alarms reaches 5 %."""
+def test_false_alarm_rate_is_compatible_with_five_percent(method):
+    """Labels are unrelated to the vectors.
+
+    An alarm is a guesser whose interval excludes chance. The lower end of Wilson's interval of
+    the
+    rate is at most 5 %.
+    """
     sets, alarms = 60, 0
     for seed in range(sets):
         X, y, pairs, _ = twins(240, d=4, seed=seed)
@@ -220,8 +221,7 @@ def test_one_in_twenty_clean_sets_has_a_guesser_off_chance_at_most(method):
     assert metrics.wilson_interval(alarms, sets)[0] <= 0.05
 
 
-def test_what_cannot_be_measured_is_refused():
-    """Too few blocks, before the filter or after, and a filter of other rows get a reason."""
+def test_too_few_blocks_and_invalid_filters_are_refused():
     X, y, pairs, _ = twins(200)
     with pytest.raises(DataError, match=r"there are 19 blocks .* requires 20"):
         debias.verify(X[:38], y[:38], everything, blocks=pairs[:19], **QUICK)
@@ -244,8 +244,7 @@ def test_what_cannot_be_measured_is_refused():
         debias.verify(X, y, everything, blocks=pairs, splits=0)
 
 
-def test_how_far_it_is_is_told():
-    """Each half that is filtered or measured is a step."""
+def test_progress_counts_filtered_and_measured_halves():
     X, y, pairs, _ = twins(200)
     steps = []
     debias.verify(X, y, everything, blocks=pairs, on_step=lambda *step: steps.append(step), **QUICK)

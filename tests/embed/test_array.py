@@ -1,4 +1,4 @@
-"""Vectors from elsewhere are matched to their problems, and refused when they are not vectors."""
+"""Vectors from files: matched to problems by id or order, and refused if invalid."""
 
 from pathlib import Path
 
@@ -13,8 +13,7 @@ PROBLEMS = make_twins(3)
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 
-def test_an_npz_file_is_matched_by_id(tmp_path: Path) -> None:
-    """With ids, any order and any part of the problems finds its rows."""
+def test_npz_files_are_matched_by_id(tmp_path: Path) -> None:
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids, signature="data:x")
     embedder = load_array(tmp_path / "x.npz")
     np.testing.assert_array_equal(embedder.embed(PROBLEMS), X)
@@ -24,8 +23,7 @@ def test_an_npz_file_is_matched_by_id(tmp_path: Path) -> None:
         assert held["signature"].item() == "data:x"
 
 
-def test_an_npy_file_is_matched_by_order(tmp_path: Path) -> None:
-    """Without ids there must be one row a problem; with ids given, they are found by them."""
+def test_npy_files_are_matched_by_order_without_ids(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X.astype(np.float64))
     assert load_array(tmp_path / "x.npy").embed(PROBLEMS).dtype == np.float32
     with pytest.raises(DataError, match=r"x\.npy has 6 rows for 5 problems; without ids"):
@@ -34,24 +32,22 @@ def test_an_npy_file_is_matched_by_order(tmp_path: Path) -> None:
     np.testing.assert_array_equal(known.embed(PROBLEMS[2:4]), X[2:4])
 
 
-def test_a_files_own_ids_come_first(tmp_path: Path) -> None:
-    """Ids that are passed along do not override those of the file."""
+def test_ids_of_the_file_override_passed_ids(tmp_path: Path) -> None:
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids[::-1])
     np.testing.assert_array_equal(
         load_array(tmp_path / "x.npz", ids=PROBLEMS.ids).embed(PROBLEMS), X[::-1]
     )
 
 
-def test_problems_without_a_row_are_named() -> None:
-    """The first three problems that are missing are named, and how many there are."""
+def test_problems_without_a_row_are_reported() -> None:
     embedder = ArrayEmbedder(X[:2], ids=PROBLEMS.ids[:2], name="x.npz")
     with pytest.raises(DataError, match="no row for 4 of 6 problems: '1-0', '1-1', '2-0', …"):
         embedder.embed(PROBLEMS)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
-def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> None:
-    """NaN, infinity, and what float32 can't hold are refused, the row and its id named."""
+def test_non_finite_values_are_refused_with_their_row(bad: float) -> None:
+    """Values that float32 can't represent count as infinite."""
     wrong = X.astype(np.float64)
     wrong[4, 1] = bad
     with pytest.raises(DataError, match="NaN or infinity in 1 rows, first in row 4;"):
@@ -70,14 +66,12 @@ def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> No
         (np.array([["a"]]), "has the type <U1"),
     ],
 )
-def test_what_are_no_vectors_is_refused(array: np.ndarray, message: str) -> None:
-    """Wrong shapes and wrong kinds of values are refused with what they are."""
+def test_wrong_shapes_and_types_are_refused(array: np.ndarray, message: str) -> None:
     with pytest.raises(DataError, match=message):
         ArrayEmbedder(array)
 
 
-def test_ids_must_fit() -> None:
-    """There must be one id a row, and no id twice."""
+def test_missing_and_repeated_ids_are_refused() -> None:
     with pytest.raises(DataError, match="6 rows but 2 ids"):
         ArrayEmbedder(X, ids=("a", "b"))
     with pytest.raises(DataError, match="repeated id"):
@@ -85,7 +79,7 @@ def test_ids_must_fit() -> None:
 
 
 def test_pickles_are_refused(tmp_path: Path) -> None:
-    """A file with pickled objects is refused, and nothing in it runs."""
+    """Nothing in them runs."""
     np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(FormatError, match=r"x\.npy: not a complete"):
         load_array(tmp_path / "x.npy")
@@ -95,7 +89,6 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
-    """A cut file, another file, a missing file and a .npz without X are told."""
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids)
     whole = (tmp_path / "x.npz").read_bytes()
     for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"hello"), ("none.npy", b"")):
@@ -114,8 +107,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         load_array(tmp_path / "other.npz")
 
 
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    """Writing where there can be no folder says so."""
+def test_saving_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none").touch()
     with pytest.raises(OutputError, match="a file has the same name as its folder"):
         save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)

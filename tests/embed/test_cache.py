@@ -1,4 +1,4 @@
-"""Cached arrays come back whole, or not at all."""
+"""Cached arrays: returned whole, or ignored."""
 
 from pathlib import Path
 
@@ -11,10 +11,9 @@ from winosmith.embed._encoder import load_cached_vectors, save_vectors
 X = np.arange(600, dtype=np.float32).reshape(20, 30)
 
 
-def test_the_users_cache_folder_is_that_of_xdg(
+def test_cache_folder_follows_xdg_cache_home(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """XDG_CACHE_HOME decides where it lies, and ~/.cache when that is not set."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert get_cache_folder() == tmp_path / "winosmith"
     monkeypatch.delenv("XDG_CACHE_HOME")
@@ -22,8 +21,8 @@ def test_the_users_cache_folder_is_that_of_xdg(
     assert get_cache_folder() == tmp_path / ".cache" / "winosmith"
 
 
-def test_what_was_stored_comes_back(tmp_path: Path) -> None:
-    """An array comes back bit by bit; nothing else is left in the folder."""
+def test_cached_arrays_round_trip(tmp_path: Path) -> None:
+    """No temporary file is left."""
     save_vectors(tmp_path / "new" / "x.npz", X)
     found = load_cached_vectors(tmp_path / "new" / "x.npz", 20)
     assert found is not None
@@ -31,8 +30,8 @@ def test_what_was_stored_comes_back(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["x.npz"]
 
 
-def test_every_damaged_file_is_ignored(tmp_path: Path) -> None:
-    """Cut anywhere, or with any one of its bytes in the data changed, a file counts as absent."""
+def test_damaged_files_are_ignored(tmp_path: Path) -> None:
+    """They are truncated, or one byte of their data is changed."""
     path = tmp_path / "x.npz"
     save_vectors(path, X)
     whole = path.read_bytes()
@@ -47,8 +46,7 @@ def test_every_damaged_file_is_ignored(tmp_path: Path) -> None:
         assert load_cached_vectors(path, 20) is None, at
 
 
-def test_an_array_that_does_not_fit_is_ignored(tmp_path: Path) -> None:
-    """Another shape, another type or a value that is not finite counts as absent."""
+def test_unexpected_arrays_are_ignored(tmp_path: Path) -> None:
     save_vectors(tmp_path / "x.npz", X)
     assert load_cached_vectors(tmp_path / "x.npz", 20) is not None
     assert load_cached_vectors(tmp_path / "x.npz", 21) is None

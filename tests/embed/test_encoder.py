@@ -1,4 +1,4 @@
-"""Encoders as embedders: what they pool, keep, and refuse."""
+"""Encoders as embedders: pooling, cache, resuming and refused problems."""
 
 import shutil
 from dataclasses import replace
@@ -18,8 +18,7 @@ pytestmark = pytest.mark.models
 PROBLEMS = make_twins(12)
 
 
-def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
-    """With a split point the encoder reads two segments, cut where it says."""
+def test_split_point_gives_two_segments(tiny_encoder: Path) -> None:
     encoder = load_encoder(tiny_encoder)
     texts = [
         tuple(part.strip() for part in p.sentence.replace("_", f"|{p.options[0]}").split("|"))
@@ -32,10 +31,10 @@ def test_a_split_point_is_read_as_in_training(tiny_encoder: Path) -> None:
     np.testing.assert_allclose(found[:, :16], expected, atol=1e-5)
 
 
-def test_what_is_cached_is_not_computed_again(
+def test_cached_vectors_are_not_computed_again(
     tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second run reads the cache, with other answers and the other way to combine too."""
+    """Answers and `combine` don't matter."""
     embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
     first = embedder.embed(PROBLEMS)
     read: list[int] = []
@@ -56,8 +55,7 @@ def test_what_is_cached_is_not_computed_again(
     assert read == [48, 48, 46]
 
 
-def test_other_weights_are_another_entry(tiny_encoder: Path, tmp_path: Path) -> None:
-    """A model with other weights under the same path does not get the old vectors."""
+def test_changed_weights_are_another_cache_entry(tiny_encoder: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "model")
@@ -70,8 +68,7 @@ def test_other_weights_are_another_entry(tiny_encoder: Path, tmp_path: Path) -> 
     assert not np.allclose(before, EncoderEmbedder(folder, cache=tmp_path).embed(PROBLEMS))
 
 
-def test_a_damaged_cache_is_written_again(tiny_encoder: Path, tmp_path: Path) -> None:
-    """A cut cache file is computed and written anew."""
+def test_damaged_cache_files_are_rewritten(tiny_encoder: Path, tmp_path: Path) -> None:
     embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path)
     first = embedder.embed(PROBLEMS)
     (entry,) = (tmp_path / "embeddings").iterdir()
@@ -81,10 +78,9 @@ def test_a_damaged_cache_is_written_again(tiny_encoder: Path, tmp_path: Path) ->
     assert entry.read_bytes() == whole
 
 
-def test_stopped_work_goes_on_from_the_last_chunk(
+def test_interrupted_work_resumes_after_the_last_chunk(
     tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C tells how much is kept, and the next run computes only the rest."""
     monkeypatch.setattr(module, "CHUNK", 5)
     asked: list[int] = []
 
@@ -103,8 +99,8 @@ def test_stopped_work_goes_on_from_the_last_chunk(
     assert asked == sorted(asked)
 
 
-def test_progress_ends_at_all_problems(tiny_encoder: Path, tmp_path: Path) -> None:
-    """The problems done are told, up to all of them, with a cold cache and with a warm one."""
+def test_progress_ends_at_the_number_of_problems(tiny_encoder: Path, tmp_path: Path) -> None:
+    """With an empty cache and with a full one."""
     for _ in range(2):
         told: list[tuple[int, int]] = []
         EncoderEmbedder(
@@ -113,15 +109,15 @@ def test_progress_ends_at_all_problems(tiny_encoder: Path, tmp_path: Path) -> No
         assert told[-1] == (24, 24)
 
 
-def test_constructing_one_loads_nothing() -> None:
-    """A name that does not exist is only noticed when something is to be embedded."""
+def test_models_are_loaded_at_the_first_use() -> None:
+    """So a missing folder is reported only then."""
     embedder = EncoderEmbedder("./no/such/folder", cache=False)
     with pytest.raises(InputError, match="there is no such folder"):
         embedder.embed(PROBLEMS)
 
 
-def test_the_parameters_name_the_weights(tiny_encoder: Path) -> None:
-    """A signature tells the model by the digest of its weights, not by its path."""
+def test_parameters_have_the_digest_of_the_weights(tiny_encoder: Path) -> None:
+    """Not their path."""
     told = EncoderEmbedder(tiny_encoder, split_point="after_option").parameters
     assert len(told.pop("model")) == 12
     assert told == {
@@ -133,7 +129,6 @@ def test_the_parameters_name_the_weights(tiny_encoder: Path) -> None:
 
 
 def test_what_can_not_be_embedded_is_refused(tiny_encoder: Path) -> None:
-    """Three options are named, and no problem is told."""
     embedder = EncoderEmbedder(tiny_encoder, cache=False)
     three = [*PROBLEMS, Problem("p3", "A _ b.", ("x", "y", "z"))]
     with pytest.raises(DataError, match=r"1 of 25 problems don't have two options \('p3'\)"):
@@ -143,7 +138,6 @@ def test_what_can_not_be_embedded_is_refused(tiny_encoder: Path) -> None:
 
 
 def test_weights_with_nan_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
-    """An encoder that gives NaN is refused with the first problem that showed it."""
     from safetensors.torch import load_file, save_file
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "model")
@@ -156,8 +150,7 @@ def test_weights_with_nan_are_refused(tiny_encoder: Path, tmp_path: Path) -> Non
         EncoderEmbedder(folder, cache=False).embed(PROBLEMS)
 
 
-def test_minilm_separates_what_differs(minilm_folder: Path) -> None:
-    """With a real encoder, the halves of a twin have similar vectors, other problems do not."""
+def test_minilm_puts_halves_nearer_than_other_problems(minilm_folder: Path) -> None:
     X = EncoderEmbedder(minilm_folder, cache=False).embed(PROBLEMS)
     assert X.shape == (24, 384)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""An encoder is fine-tuned on whole twins, which are left out of what it embeds."""
+"""Fine-tuned embedders: the split into train, dev and rest, and the resulting vectors."""
 
 from collections import Counter
 from dataclasses import replace
@@ -16,10 +16,9 @@ from winosmith.testing import make_twins
 
 
 @given(st.integers(4, 40), st.integers(0, 20), st.integers(0, 5), st.data())
-def test_the_three_parts_are_the_whole_in_whole_twins(
+def test_parts_divide_the_data_into_whole_twins(
     twins: int, singles: int, seed: int, draw: st.DataObject
 ) -> None:
-    """Train, dev and rest share nothing, miss nothing, part no twin, and keep to their size."""
     data = make_twins(twins, singles=singles)
     n_train = draw.draw(st.integers(1, len(data) - 5))
     n_dev = draw.draw(st.integers(1, len(data) - n_train - 4))
@@ -33,8 +32,7 @@ def test_the_three_parts_are_the_whole_in_whole_twins(
         assert any({data.ids[first], data.ids[second]} <= part for part in ids)
 
 
-def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
-    """Another order, other ids or answers draw the same problems; another seed draws others."""
+def test_split_depends_only_on_texts_and_seed() -> None:
     data = make_twins(30, singles=4)
     turned = Dataset(
         replace(p, id=f"x{at}", answer=1 - (p.answer or 0)) for at, p in enumerate(data[::-1])
@@ -46,23 +44,22 @@ def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_what_looks_like_a_twin_is_not_parted() -> None:
-    """Twins whose ids got lost stay together, as in a build."""
+def test_twins_without_twin_ids_are_not_split() -> None:
+    """As in a build."""
     data = Dataset(replace(problem, twin_id=None) for problem in make_twins(30))
     for part in split_for_finetuning(data, 21, 10):
         assert all(count == 2 for count in Counter(p.options for p in part).values())
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (0, 4), (4, 0), (9, 9), (7, 2)])
-def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
-    """Each part and the rest must hold something."""
+def test_sizes_that_leave_a_part_empty_are_refused(sizes: tuple[int, int]) -> None:
     with pytest.raises(DataError, match="10 problems can't be divided"):
         split_for_finetuning(make_twins(5), *sizes)
 
 
 @pytest.mark.models
-def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_path: Path) -> None:
-    """It embeds with the fine-tuned weights, cut at the split point of training, from [CLS]."""
+def test_embedder_uses_the_input_format_of_training(tiny_encoder: Path, tmp_path: Path) -> None:
+    """It pools [CLS], as the fine-tuned model does."""
     import torch
 
     train, dev, rest = split_for_finetuning(make_twins(40), 40, 20)

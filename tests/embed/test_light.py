@@ -1,4 +1,4 @@
-"""What the light embedder reads, learns and shows."""
+"""The light embedder: attributes and cues, dimensions, invariances and visible artifacts."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ from winosmith.testing import make_twins
 
 
 def held_out(X: npt.NDArray[np.float32], dataset: Dataset) -> npt.NDArray[np.bool_]:
-    """Return which problems a linear model that saw neither half of their twin has right."""
+    """Return the problems solved by linear models that saw neither half of their twin."""
     answers = np.array(dataset.answers, np.int64)
     fold = np.empty(len(dataset), np.int64)
     order = np.random.default_rng(0).permutation(len(dataset.groups))
@@ -37,7 +37,7 @@ def held_out(X: npt.NDArray[np.float32], dataset: Dataset) -> npt.NDArray[np.boo
 
 
 def test_attributes_are_the_words_near_each_mention() -> None:
-    """Content words near an option's mention are its own, up to the mention of the other one."""
+    """Content words near an option's mention count, up to the mention of the other option."""
     read = extract_attributes_and_cues(
         Problem(
             "1",
@@ -52,7 +52,7 @@ def test_attributes_are_the_words_near_each_mention() -> None:
 
 
 def test_cues_are_the_words_after_the_blank() -> None:
-    """Up to eight words after the blank are cues; options, punctuation and words before are not."""
+    """Up to eight words; options and punctuation are omitted."""
     read = extract_attributes_and_cues(
         Problem(
             "1",
@@ -63,8 +63,7 @@ def test_cues_are_the_words_after_the_blank() -> None:
     assert read.cues == ("'s", "car", "not", "old", "was")
 
 
-def test_options_of_several_words_are_found_whole_or_by_their_last() -> None:
-    """An option is found as it stands, or by its last word."""
+def test_long_options_are_found_whole_or_by_their_last_word() -> None:
     sentence = "A cat sat on the red car and a dog on the van, as _ was warm."
     whole = extract_attributes_and_cues(Problem("1", sentence, ("red car", "van"))).attributes[0]
     assert whole == ("<first>", "<longer>", "=car", "cat", "sat")
@@ -74,8 +73,7 @@ def test_options_of_several_words_are_found_whole_or_by_their_last() -> None:
     assert by_last == ("<first>", "<longer>", "=car", "red", "sat")
 
 
-def test_an_option_that_is_not_mentioned_has_only_its_own_word() -> None:
-    """An option missing from the sentence gets no words, and is not first."""
+def test_unmentioned_option_has_only_its_own_word() -> None:
     read = extract_attributes_and_cues(
         Problem("1", "The wind blew hard at Ann because _ was out.", ("storm", "Ann"))
     )
@@ -85,14 +83,14 @@ def test_an_option_that_is_not_mentioned_has_only_its_own_word() -> None:
     )
 
 
-def test_the_vectors_are_of_unit_length() -> None:
-    """A difference has length 1, so that no problem weighs more than another."""
+def test_vectors_have_unit_length() -> None:
+    """So no problem has more weight than another."""
     X = LightEmbedder().embed(make_twins(30))
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, atol=1e-3)
 
 
-def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
-    """Where only rounding is left of a problem's cues, its vector is 0, not noise of length 1."""
+def test_cues_outside_the_space_give_zero_vectors() -> None:
+    """Otherwise, rounding errors would be scaled to length 1."""
     data = practice.read_handwritten()
     embedder = LightEmbedder(corpus=data)
     cues, read = (
@@ -105,8 +103,8 @@ def test_cues_that_the_space_does_not_hold_are_not_blown_up() -> None:
     assert np.abs(embedder.embed(data)[rounding]).max() < 1e-6
 
 
-def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
-    """512 dimensions are 16 × 32, 100 are 7 × 14; few problems span fewer, and a tie is not cut."""
+def test_dimensions_are_as_requested_and_fewer_for_few_problems() -> None:
+    """512 are 16 × 32, and 100 are 7 × 14. Equal singular values are kept or omitted together."""
     data = practice.generate_corpus(300).dataset
     assert LightEmbedder().embed(data).shape == (600, 512)
     assert LightEmbedder(dimensions=100).embed(data).shape == (600, 98)
@@ -115,8 +113,8 @@ def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
     assert LightEmbedder().embed(practice.generate_corpus(60).dataset).shape == (120, 16 * 31)
 
 
-def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
-    """What is learnt depends on the texts alone: shuffled problems give the same vectors."""
+def test_vectors_do_not_depend_on_any_order() -> None:
+    """Reversing the options reverses the sign."""
     data = make_twins(40, singles=5)
     X = LightEmbedder(dimensions=64).embed(data)
     order = np.random.default_rng(0).permutation(len(data))
@@ -129,8 +127,7 @@ def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
     assert np.array_equal(LightEmbedder(dimensions=64).embed(half_turned), X * sign)
 
 
-def test_a_corpus_makes_vectors_independent_of_the_batch() -> None:
-    """With a corpus to learn from, one problem has one vector, whatever it comes with."""
+def test_corpus_makes_vectors_independent_of_the_batch() -> None:
     corpus, others = make_twins(40), make_twins(5, seed=1)
     embedder = LightEmbedder(dimensions=64, corpus=corpus)
     together = embedder.embed(others)
@@ -140,8 +137,8 @@ def test_a_corpus_makes_vectors_independent_of_the_batch() -> None:
     assert "corpus" in embedder.parameters
 
 
-def test_words_that_stand_against_the_same_words_lie_together() -> None:
-    """With "big" and "large" against "small" in twins, big lies near large and opposite small."""
+def test_words_with_the_same_opposites_are_close() -> None:
+    """Both "big" and "large" are opposed to "small" in twins."""
     rng = np.random.default_rng(0)
     made = []
     for number in range(60):
@@ -156,7 +153,6 @@ def test_words_that_stand_against_the_same_words_lie_together() -> None:
 
 @pytest.mark.parametrize("kind", practice.ARTIFACTS)
 def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None:
-    """A linear model answers unseen planted twins far above chance, whatever was planted."""
     made = practice.generate_corpus(700, seed=3, strength=0.4, artifacts=[kind])
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     planted = np.array([name in made.planted for name in made.dataset.ids])
@@ -164,8 +160,7 @@ def test_planted_artifacts_are_linearly_visible(kind: practice.Artifact) -> None
     assert right[planted].mean() > 0.65
 
 
-def test_sound_problems_look_random() -> None:
-    """Where nothing is planted, a linear model stays at chance on unseen twins."""
+def test_sound_problems_are_at_chance_for_a_linear_model() -> None:
     made = practice.generate_corpus(1500, seed=5, strength=0.0)
     right = held_out(LightEmbedder().embed(made.dataset), made.dataset)
     assert abs(right.mean() - 0.5) < 0.04  # three standard errors
@@ -173,12 +168,12 @@ def test_sound_problems_look_random() -> None:
 
 @pytest.mark.long
 @pytest.mark.data
-def test_the_bias_of_winogrande_is_seen(data_dir: Path) -> None:
-    """In train_xl a linear model sees bias, and only in what the published filter removed.
+def test_only_problems_that_winogrande_removed_show_bias(data_dir: Path) -> None:
+    """WinoGrande's AFLite kept problems that linear models on RoBERTa could not guess (section 3).
 
-    WinoGrande's AFLite kept problems that linear models on RoBERTa could not guess (section 3).
-    Of these 20,000 it kept 6,281: a linear model on the light vectors has 50.9 % of those right,
-    and 56.6 % of the others; one standard error is about 0.6 and 0.4 points.
+    Of these 20,000 problems of train_xl it kept 6,281. A linear model on the light vectors
+    answers 50.9 % of them correctly, and 56.6 % of the others; one standard error is about 0.6
+    and 0.4 points.
     """
     data = formats.read(data_dir / "winogrande" / "train_xl.jsonl")[:20_000]
     kept = {p.sentence for p in formats.read(data_dir / "winogrande" / "train_debiased.jsonl")}
@@ -189,8 +184,7 @@ def test_the_bias_of_winogrande_is_seen(data_dir: Path) -> None:
 
 
 @given(st.lists(st.tuples(*[st.text("ab_ .'é", max_size=9)] * 2), min_size=1, max_size=6))
-def test_odd_texts_are_embedded(parts: list[tuple[str, str]]) -> None:
-    """Whatever stands around the blank, even nothing, the vectors are finite."""
+def test_any_text_around_the_blank_gives_finite_vectors(parts: list[tuple[str, str]]) -> None:
     sentences = ["_".join(part.replace("_", "") for part in both) for both in parts]
     problems = [Problem(str(n), text, ("a b", "é"), 0, "t") for n, text in enumerate(sentences)]
     for combine in ("difference", "concat"):
@@ -199,8 +193,8 @@ def test_odd_texts_are_embedded(parts: list[tuple[str, str]]) -> None:
         assert X.shape[0] == len(problems)
 
 
-def test_without_twins_it_still_embeds() -> None:
-    """Singles have no contrast of halves; the vectors are there all the same."""
+def test_singles_can_be_embedded_without_twins() -> None:
+    """Singles have no contrast of halves."""
     X = LightEmbedder(dimensions=32).embed(make_twins(0, singles=40))
     assert X.shape[0] == 40
     assert 4 <= X.shape[1] <= 32
@@ -208,7 +202,6 @@ def test_without_twins_it_still_embeds() -> None:
 
 
 def test_what_can_not_be_embedded_is_refused() -> None:
-    """Three options are named, no problem and no dimension are told."""
     three = Problem("p3", "A _ b.", ("x", "y", "z"))
     with pytest.raises(DataError, match=r"1 of 1 problems don't have two options \('p3'\)"):
         LightEmbedder().embed([three])
@@ -222,8 +215,7 @@ def test_what_can_not_be_embedded_is_refused() -> None:
         LightEmbedder(combine="sum").embed(make_twins(1))
 
 
-def test_the_number_of_threads_changes_no_byte() -> None:
-    """One thread or two for linear algebra: the vectors are the same to the byte."""
+def test_vectors_do_not_depend_on_the_number_of_threads() -> None:
     program = (
         "import hashlib; from winosmith import embed, practice; "
         "X = embed.LightEmbedder().embed(practice.generate_corpus(300).dataset); "
@@ -246,8 +238,7 @@ def test_the_number_of_threads_changes_no_byte() -> None:
     st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=9)),
     st.integers(2, 40),
 )
-def test_features_are_hashed_as_scikit_learn_does(texts: list[list[str]], columns: int) -> None:
-    """Any features fall into the columns, and with the signs, of scikit-learn's `FeatureHasher`."""
+def test_features_are_hashed_as_in_scikit_learn(texts: list[list[str]], columns: int) -> None:
     hasher = FeatureHasher(columns, input_type="string", dtype=np.float32)
     theirs = hasher.transform(texts).toarray() if texts else np.empty((0, columns))
     np.testing.assert_array_equal(hash_features(texts, columns), theirs)

@@ -1,4 +1,4 @@
-"""The light embedder's inner products depend on the texts alone, not on what computes them."""
+"""Inner products of the light embedder: equal with all versions of numpy and scipy."""
 
 import numpy as np
 import numpy.typing as npt
@@ -44,15 +44,17 @@ GRAMS = {
         ],
     ),
 }  # fmt: skip
-"""The shape of X, the sums of X Xᵀ's diagonal and of its squares, and its lower triangle for every
-(n/12)-th problem. The same with numpy 1.26, 2.4 and 2.5, scipy 1.11, 1.17 and 1.18."""
+"""X's shape, the sums of X Xᵀ's diagonal and squares, and a part of X Xᵀ.
+
+The part is the lower triangle of every (n/12)-th problem. The same with numpy 1.26, 2.4 and 2.5,
+scipy 1.11, 1.17 and 1.18.
+"""
 
 Floats = npt.NDArray[np.float64]
 
 
 @pytest.mark.parametrize("name", GRAMS)
-def test_the_gram_matrix_is_that_of_every_version(name: str) -> None:
-    """Inner products of practice twins and of twins written by hand are the stored ones to 1e-4."""
+def test_gram_matrix_is_the_same_in_all_versions(name: str) -> None:
     data: Dataset = (
         practice.generate_corpus(300, strength=0.5, seed=7).dataset
         if name == "practice"
@@ -76,7 +78,7 @@ def levels(values: list[float], seed: int = 0) -> Floats:
 
 
 def projector(matrix: Floats, wanted: int) -> Floats:
-    """Return the projector on what is kept of a matrix."""
+    """Return the projector on the kept part of a matrix."""
     values, axes = _light._compute_singular_vectors(csr_array(matrix), wanted + 1)
     kept = axes[:, : _light._count_without_splitting_ties(values, wanted)]
     return np.asarray(kept @ kept.T)
@@ -93,10 +95,10 @@ def projector(matrix: Floats, wanted: int) -> Floats:
         ([3.0, 3, 2], 3),
     ],
 )
-def test_a_tie_is_never_cut(
+def test_equal_singular_values_are_not_separated(
     values: list[float], kept: int, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Row order and noise of 1e-10 change nothing of what is kept, by either way to find it."""
+    """By the dense and the sparse method; row order and noise of 1e-10 have no effect."""
     monkeypatch.setattr(_light, "DENSE_LIMIT", 800 if small else 0)
     matrix = levels(values)
     rng = np.random.default_rng(1)
@@ -107,8 +109,8 @@ def test_a_tie_is_never_cut(
     np.testing.assert_allclose(projector(noisy, 5), found, atol=1e-6)
 
 
-def test_every_copy_of_an_equal_value_is_found() -> None:
-    """45 blocks that are alike have each value 45 times; the quick way finds all copies."""
+def test_all_copies_of_a_singular_value_are_found() -> None:
+    """45 equal blocks have each value 45 times."""
     block = np.random.default_rng(0).normal(size=(30, 20))
     matrix = csr_array(np.kron(np.eye(45), block))
     assert min(matrix.shape) > _light.DENSE_LIMIT

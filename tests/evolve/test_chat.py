@@ -1,4 +1,4 @@
-"""`ChatPerturber`: kept as it comes, gone on with, and honest about servers that fail."""
+"""`ChatPerturber`: children from a server, resuming, transcripts and failing servers."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ WORDS = "bowl vase dish pot lamp plate glass mug tray pan box can tin toy pen".s
 
 
 def author(messages: Sequence[Message]) -> str:
-    """Write as many rows as were asked for, all good, each with another pair of things."""
+    """Write the requested number of good rows, each with another pair of things."""
     count, first = map(int, re.findall(r"write (\d+) rows?, numbered from (\d+)",
                                        messages[-1].content)[0])  # fmt: skip
     rows = []
@@ -40,25 +40,24 @@ def author(messages: Sequence[Message]) -> str:
     return "\n".join(rows)
 
 
-def writes(messages: Messages) -> Reply:
-    """Reply as the author does."""
+def reply_as_author(messages: Messages) -> Reply:
     return Reply(author(messages))
 
 
 @dataclass
 class Server:
-    """An author behind HTTP, who has trouble now and then.
+    """An HTTP server that replies like the author and sometimes fails.
 
     Attributes:
-        trouble: what comes instead of an answer, by the number of the request from 0.
-        asked: the conversations.
+        trouble: Statuses or functions used in place of an answer, by number of the request from 0.
+        asked: The conversations.
     """
 
     trouble: dict[int, Any] = field(default_factory=dict)
     asked: list[Messages] = field(default_factory=list)
 
     def __call__(self, messages: list[Message]) -> Any:
-        """Say what comes next."""
+        """Return the next answer."""
         self.asked.append(messages)
         answer = self.trouble.get(len(self.asked) - 1, author)
         return answer(messages) if callable(answer) else answer
@@ -78,8 +77,8 @@ def _perturb(model: Any, **settings: Any) -> list[Problem]:
     return list(ChatPerturber(model, **{"wanted": 25, **settings}).perturb(ROOT, 0))
 
 
-def test_children_come_from_a_server(tmp_path: Path) -> None:
-    """Over HTTP, the wanted children come in turns of 10, 10 and the rest, and progress is told."""
+def test_server_writes_25_children_in_three_turns(tmp_path: Path) -> None:
+    """The turns have 10, 10 and 5 rows."""
     server, told = Server(), []
     with chat_server(server) as url:
         children = _perturb(
@@ -100,8 +99,8 @@ def test_children_come_from_a_server(tmp_path: Path) -> None:
     assert "10 rows requested, 10 read, 10 accepted." in readable
 
 
-def test_a_finished_dialogue_is_free(tmp_path: Path) -> None:
-    """The same call reads what was kept, and asks nothing; with more wanted, it goes on."""
+def test_finished_dialogue_sends_no_requests(tmp_path: Path) -> None:
+    """If more children are wanted, it continues."""
     server = Server()
     with chat_server(server) as url:
         first = _perturb(_client(url), folder=tmp_path)
@@ -114,8 +113,7 @@ def test_a_finished_dialogue_is_free(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_other_seeds_and_models_are_other_dialogues(tmp_path: Path) -> None:
-    """Another seed, another model or another problem has a folder of its own."""
+def test_seeds_models_and_problems_have_their_own_folders(tmp_path: Path) -> None:
     twin = Problem("r1", "The cup hit the jug and the _ held.", ("cup", "jug"), 1)
     with chat_server(Server()) as url:
         for name, seed, problem in (("a", 0, ROOT), ("a", 1, ROOT), ("b", 0, ROOT), ("a", 0, twin)):
@@ -124,8 +122,7 @@ def test_other_seeds_and_models_are_other_dialogues(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_seed_is_a_draw_of_its_own(tmp_path: Path) -> None:
-    """What the client's cache holds of one seed is not taken for another, and is for the same."""
+def test_cached_replies_are_used_only_for_the_same_seed(tmp_path: Path) -> None:
     server = Server()
     with chat_server(server) as url:
         perturber = ChatPerturber(_client(url, cache=tmp_path), wanted=5)
@@ -135,8 +132,7 @@ def test_a_seed_is_a_draw_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "requires a key")])
-def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) -> None:
-    """A server that fails for good is named; what came before was yielded and is gone on with."""
+def test_failing_server_loses_no_children(tmp_path: Path, status: int, words: str) -> None:
     server = Server(dict.fromkeys(range(2, 9), status))
     with chat_server(server) as url:
         perturber = ChatPerturber(_client(url, patience=0.0), wanted=25, folder=tmp_path)
@@ -149,8 +145,8 @@ def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) 
     assert children == undisturbed
 
 
-def test_what_came_before_trouble_is_yielded() -> None:
-    """Without a folder, too, the children of earlier turns are handed out before the error."""
+def test_children_are_yielded_before_an_error() -> None:
+    """Even without a folder."""
     with chat_server(Server({1: 403})) as url:
         perturbing = ChatPerturber(_client(url), wanted=25).perturb(ROOT, 0)
         assert len(list(itertools.islice(perturbing, 10))) == 10
@@ -158,8 +154,8 @@ def test_what_came_before_trouble_is_yielded() -> None:
             next(perturbing)
 
 
-def test_a_truncated_reply_is_gone_on_with() -> None:
-    """A reply that was cut off gives its whole rows; fewer are asked for next."""
+def test_complete_rows_of_a_truncated_reply_are_kept() -> None:
+    """The next turn requests fewer rows."""
 
     def cut(messages: list[Message]) -> Reply:
         return Reply(author(messages)[:-30], finish="length")
@@ -170,8 +166,7 @@ def test_a_truncated_reply_is_gone_on_with() -> None:
     assert "Please write 9 rows" in server.asked[1][-1].content
 
 
-def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
-    """When the budget has no room, what was accepted is there, with a warning that says so."""
+def test_exhausted_budget_keeps_children_with_a_warning(tmp_path: Path) -> None:
     with chat_server(Server()) as url:
         client = _client(url, budget=Budget(tokens=5000))
         with pytest.warns(
@@ -183,8 +178,7 @@ def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
         assert _perturb(_client(url), folder=tmp_path)[:10] == children
 
 
-def test_a_model_in_vain_is_told(tmp_path: Path) -> None:
-    """A model that never gives a row yields nothing, and a warning says where to look."""
+def test_model_without_any_row_ends_with_a_warning(tmp_path: Path) -> None:
     with pytest.warns(
         UserWarning, match="the last 3 turns had no acceptable row .*transcript"
     ) as told:
@@ -209,8 +203,7 @@ list(ChatPerturber(model, wanted=25, folder=sys.argv[1]).perturb(ROOT, 0))
 """
 
 
-def test_a_kill_loses_nothing(tmp_path: Path) -> None:
-    """Killed in the third turn, the next run has twenty children and asks for the third alone."""
+def test_killed_run_resumes_with_the_unfinished_turn(tmp_path: Path) -> None:
     here = str(Path(__file__).parent)
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)],
@@ -224,41 +217,40 @@ def test_a_kill_loses_nothing(tmp_path: Path) -> None:
         turns.append(messages)
         return Reply(author(messages))
 
-    assert _perturb(model, folder=tmp_path) == _perturb(writes)
+    assert _perturb(model, folder=tmp_path) == _perturb(reply_as_author)
     assert len(turns) == 1
 
 
-def test_every_cut_of_the_record_is_gone_on_from(tmp_path: Path) -> None:
-    """Wherever the power fails while the record is written, the next run ends the same."""
-    whole = _perturb(writes, folder=tmp_path)
+def test_truncated_transcripts_are_resumed(tmp_path: Path) -> None:
+    """The power may fail at any byte."""
+    whole = _perturb(reply_as_author, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     record = (folder / "transcript.jsonl").read_bytes()
     for length in range(0, len(record), 97):
         (folder / "transcript.jsonl").write_bytes(record[:length])
-        assert _perturb(writes, folder=tmp_path) == whole
+        assert _perturb(reply_as_author, folder=tmp_path) == whole
         assert (folder / "transcript.jsonl").read_bytes() == record
 
 
-def test_a_damaged_record_is_named(tmp_path: Path) -> None:
-    """A line that is no turn, or a folder that can't be written, is named with what to do."""
-    _perturb(writes, folder=tmp_path)
+def test_damaged_transcripts_are_reported(tmp_path: Path) -> None:
+    _perturb(reply_as_author, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     path = folder / "transcript.jsonl"
     lines = path.read_text("utf-8").split("\n")
     for broken in ("{", '{"said": 1}', "[]", '{"said": "a", "reply": {"words": "b"}}'):
         path.write_text("\n".join([lines[0], broken, *lines[2:]]), "utf-8")
         with pytest.raises(OutputError, match=r"transcript.jsonl:2: this line is not a turn"):
-            _perturb(writes, folder=tmp_path)
+            _perturb(reply_as_author, folder=tmp_path)
     path.write_text('{"problem": 1}\n', "utf-8")
     with pytest.raises(OutputError, match="belongs to another dialogue"):
-        _perturb(writes, folder=tmp_path)
+        _perturb(reply_as_author, folder=tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="the dialogue can't be saved"):
-        _perturb(writes, folder=tmp_path / "file")
+        _perturb(reply_as_author, folder=tmp_path / "file")
 
 
-def test_the_record_holds_what_was_said(tmp_path: Path) -> None:
-    """Strange characters in a reply are kept as they came, and harmless in what is to be read."""
+def test_transcript_keeps_replies_unchanged(tmp_path: Path) -> None:
+    """The readable copy escapes control characters and HTML."""
     row = author([Message("user", "write 1 rows, numbered from 1")])
     strange = f'Sure\u2028<script>\x1b[2J "é" \x85\n{row}'
     assert len(_perturb(lambda _: Reply(strange, 9, 7, "stop"), wanted=1, folder=tmp_path)) == 1
@@ -273,8 +265,8 @@ def test_the_record_holds_what_was_said(tmp_path: Path) -> None:
     assert len(_perturb(lambda _: pytest.fail("asked"), wanted=1, folder=tmp_path)) == 1
 
 
-def test_a_twins_other_half_is_no_child() -> None:
-    """A row that is the other half of the twin is refused when that is taken."""
+def test_row_equal_to_a_taken_problem_is_refused() -> None:
+    """Here it is the other half of the twin."""
     row = '1,"The cup hit the jug and the _ held at once.",cup,jug,2,1'
     other = Problem("r2", "The cup hit the jug and the _ held at once.", ("cup", "jug"), 1)
     model: Callable[[Messages], Reply] = lambda _: Reply(row)  # noqa: E731

@@ -1,4 +1,4 @@
-"""The dialogue and its rows: EvoGrad's own replayed, planted faults found, and when it ends."""
+"""The dialogue of a perturber: EvoGrad's own one, faults of rows, and when it ends."""
 
 import itertools
 import json
@@ -31,8 +31,8 @@ RACED = "Even though they raced at the same speed, Sue beat Sally although _had 
 NAMES = ["Ann", "Bea", "Cleo", "Dora", "Eve", "Fay", "Gina", "Hope", "Ines", "Jane", "Kim", "Lea"]
 
 
-def _good(*, off: int = 0) -> Iterator[str]:
-    """Yield rows without end: other names, every second one with the answer flipped."""
+def _generate_rows(*, off: int = 0) -> Iterator[str]:
+    """Yield endless rows with other names; every second one has the answer flipped."""
     pairs = itertools.permutations(NAMES, 2)
     for number, (first, second) in enumerate(pairs, 1):
         word, answer = ("although", 2) if number % 2 else ("because", 1)
@@ -51,9 +51,9 @@ def _last(dialogue: Dialogue) -> str:
     return dialogue.messages[-1].content
 
 
-def test_the_papers_dialogue_is_replayed() -> None:
-    """Batches of 10, 30 with wrong distances, 10, 30 of which one is wrong, 30 and 20: 100 kept."""
-    rows, wrong = _good(), _good(off=1)
+def test_dialogue_of_the_paper_is_replayed() -> None:
+    """The batches are 10, 30 with wrong distances, 10, 30 of which one is wrong, 30 and 20."""
+    rows, wrong = _generate_rows(), _generate_rows(off=1)
     dialogue = Dialogue(SUE, batches=(10, 30, 10, 30, 30, 20), distances="refuse")
     assert "Please write 10 rows, numbered from 1." in _last(dialogue)
 
@@ -61,7 +61,7 @@ def test_the_papers_dialogue_is_replayed() -> None:
     assert _last(dialogue).startswith("All rows are right. Well done.\n")
     assert "Please write 30 rows, numbered from 11." in _last(dialogue)
 
-    list(itertools.islice(wrong, 10))  # not the sentences that were accepted
+    list(itertools.islice(wrong, 10))  # skip the sentences that were accepted
     assert dialogue.process_reply(_reply(wrong, 30)) == ()
     assert "Of your 30 rows I keep 0.\n30 distances are wrong. For example" in _last(dialogue)
     assert "you state 4. The distance is 3: Sue → Ann (1), Sally → " in _last(dialogue)
@@ -96,8 +96,8 @@ def _family(dialogue: Dialogue) -> Dataset:
     return Dataset([dialogue.parent, *dialogue.accepted])
 
 
-def test_a_wrong_distance_is_put_right_by_default() -> None:
-    """A row with a wrong distance is kept with the true one, and the model is told all the same."""
+def test_wrong_distances_are_corrected_by_default() -> None:
+    """The model is informed anyway."""
     dialogue = Dialogue(SUE)
     (child,) = dialogue.process_reply(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
     assert child.lineage is not None
@@ -106,10 +106,10 @@ def test_a_wrong_distance_is_put_right_by_default() -> None:
     assert "1 distance is wrong." in _last(dialogue)
 
 
-def test_the_distance_that_is_furthest_off_is_counted_out() -> None:
-    """Of several wrong distances the worst is told, if nothing else is wrong with its row."""
+def test_worst_distance_is_explained() -> None:
+    """Rows with other faults are not used as the example."""
     dialogue = Dialogue(SUE)
-    lines = list(itertools.islice(_good(off=1), 3))
+    lines = list(itertools.islice(_generate_rows(off=1), 3))
     other = '4,"Sue ran and she won.",Sue,Ann,1,99'
     dialogue.process_reply(Reply("\n".join([*lines, f'5,"{RACED}",Sue,Sally,2,3', other])))
     assert f"5 distances are wrong. For example, for your sentence\n{RACED}" in _last(dialogue)
@@ -128,8 +128,7 @@ def test_the_distance_that_is_furthest_off_is_counted_out() -> None:
         (f'1,"{SUE.sentence.upper()}",Sue,Sally,1,9', "it is the original itself"),
     ],
 )
-def test_each_fault_is_told_with_the_row(row: str, words: str) -> None:
-    """What is said of a fault says what is wrong, and quotes the row that has it."""
+def test_faults_are_explained_with_their_row(row: str, words: str) -> None:
     dialogue = Dialogue(SUE)
     assert dialogue.process_reply(Reply(row)) == ()
     (told,) = [line for line in _last(dialogue).splitlines() if words in line]
@@ -137,10 +136,10 @@ def test_each_fault_is_told_with_the_row(row: str, words: str) -> None:
     assert told.endswith(row)
 
 
-def test_repeated_rows_are_told() -> None:
-    """A row of an earlier turn is refused and quoted, and so is one that is taken elsewhere."""
+def test_repeated_rows_are_refused() -> None:
+    """They repeat an earlier turn or a taken problem."""
     dialogue = Dialogue(SUE, taken=[Problem("t", "Sue beat Ann because _ ran.", ("Sue", "Ann"), 0)])
-    reply = _reply(_good(), 3)
+    reply = _reply(_generate_rows(), 3)
     assert len(dialogue.process_reply(reply)) == 3
     assert dialogue.process_reply(reply) == ()
     assert "3 rows cannot be used: each repeats an earlier row" in _last(dialogue)
@@ -148,8 +147,8 @@ def test_repeated_rows_are_told() -> None:
     assert dialogue.turns[-1].count_faults()["duplicate"] == 1
 
 
-def test_wishes_follow_from_what_came() -> None:
-    """One answer only, no new names and long distances are remarked upon; else nothing is."""
+def test_next_message_asks_for_what_was_missing() -> None:
+    """Other answers, new names and smaller distances, only if they were missing."""
     dialogue = Dialogue(SUE)
     rows = [
         f'{n},"Although they ran {word} in this very cold, long and hard race, Sue beat Sally '
@@ -161,14 +160,13 @@ def test_wishes_follow_from_what_came() -> None:
     assert "You may change the names" in _last(dialogue)
     assert "Keep the distances smaller" in _last(dialogue)
     balanced = Dialogue(SUE)
-    balanced.process_reply(_reply(_good(), 10))
+    balanced.process_reply(_reply(_generate_rows(), 10))
     assert _last(balanced).split("\n\n")[0] == "All rows are right. Well done."
 
 
-def test_a_short_reply_makes_smaller_turns() -> None:
-    """After a reply that was cut off, no more rows are asked for than came whole."""
+def test_truncated_reply_makes_the_next_turn_smaller() -> None:
     dialogue = Dialogue(SUE, batches=(30,))
-    rows = "\n".join(itertools.islice(_good(), 8))
+    rows = "\n".join(itertools.islice(_generate_rows(), 8))
     assert len(dialogue.process_reply(Reply(rows[:-20], finish="length"))) == 7
     assert "Your reply was cut off" in _last(dialogue)
     assert "Please write 7 rows" in _last(dialogue)
@@ -176,15 +174,14 @@ def test_a_short_reply_makes_smaller_turns() -> None:
     assert "Please write 3 rows" in _last(dialogue)
 
 
-def test_a_bad_batch_is_followed_by_a_small_one() -> None:
-    """When most rows were wrong, ten are asked for, "to see if it's okay" (A.1)."""
+def test_bad_batch_is_followed_by_a_small_one() -> None:
+    """EvoGrad's appendix A.1 asks for ten rows "to see if it's okay"."""
     dialogue = Dialogue(SUE, batches=(30, 30))
-    dialogue.process_reply(_reply(_good(off=1), 30))
+    dialogue.process_reply(_reply(_generate_rows(off=1), 30))
     assert dialogue.batch_size == 10
 
 
-def test_nothing_acceptable_ends() -> None:
-    """After three turns in vain it is over, with the reason and what to do."""
+def test_dialogue_ends_after_three_turns_without_a_row() -> None:
     dialogue = Dialogue(SUE)
     for text in ("", "I can't help with that.", "..."):
         assert dialogue.ending is None
@@ -200,9 +197,8 @@ def test_nothing_acceptable_ends() -> None:
     assert "no reply contained a row of the table" in mute.ending.message
 
 
-def test_turns_are_bounded() -> None:
-    """A model that gives a row at a time is stopped after the most turns."""
-    dialogue, rows = Dialogue(SUE, most_rounds=4), _good()
+def test_dialogue_ends_after_the_maximum_of_turns() -> None:
+    dialogue, rows = Dialogue(SUE, most_rounds=4), _generate_rows()
     while not dialogue.ending:
         dialogue.process_reply(_reply(rows, 1))
     assert dialogue.ending == (
@@ -211,9 +207,9 @@ def test_turns_are_bounded() -> None:
     )  # fmt: skip
 
 
-def test_memory_bounds_what_is_sent() -> None:
-    """With a memory of one turn, the first message and the last turn are sent, in alternation."""
-    whole, short, rows = Dialogue(SUE), Dialogue(SUE, memory=1), _good()
+def test_memory_limits_the_sent_turns() -> None:
+    """The first message is always sent."""
+    whole, short, rows = Dialogue(SUE), Dialogue(SUE, memory=1), _generate_rows()
     for _ in range(4):
         reply = _reply(rows, 2)
         whole.process_reply(reply)
@@ -223,8 +219,7 @@ def test_memory_bounds_what_is_sent() -> None:
     assert [message.role for message in short.messages] == ["user", "assistant", "user"]
 
 
-def test_the_first_message_teaches_by_examples() -> None:
-    """The first message has the problem as row 0, its tokens, and an example counted out."""
+def test_first_message_explains_with_examples() -> None:
     first = Dialogue(SUE).messages[0].content
     assert f'0,"{SUE.sentence}",Sue,Sally,1,0\n' in first
     assert "It has 19 tokens: Although they ran at about the same speed , Sue" in first
@@ -232,8 +227,8 @@ def test_the_first_message_teaches_by_examples() -> None:
     assert "Row 2: parcel → crate (1), heavy → high (2)." in first
 
 
-def test_questions_are_invited_first_and_answered_once() -> None:
-    """Before its first rows the model may ask, as in EvoGrad's A.1; later a "?" is no question."""
+def test_questions_are_answered_only_before_the_first_rows() -> None:
+    """As in EvoGrad's appendix A.1."""
     dialogue = Dialogue(SUE, wanted=3)
     first = dialogue.messages[0].content
     assert "if anything in this task is not clear to you, you may ask" in first
@@ -252,14 +247,12 @@ def test_questions_are_invited_first_and_answered_once() -> None:
         {"changed": 0.0}, {"most_rounds": 0}, {"fruitless": 0}, {"memory": 0},
     ],
 )  # fmt: skip
-def test_settings_are_checked(setting: dict[str, object]) -> None:
-    """A setting that is out of its range is named."""
+def test_settings_out_of_range_are_refused(setting: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"^{next(iter(setting))} is .*; it must be"):
         Dialogue(SUE, **setting)
 
 
-def test_a_problem_that_no_table_holds_is_refused() -> None:
-    """Three options or no answer are named."""
+def test_three_options_or_no_answer_are_refused() -> None:
     with pytest.raises(ProblemError, match="'t' has 3 options and an answer; the table"):
         Dialogue(Problem("t", "A _ b.", ("x", "y", "z"), 0))
     with pytest.raises(ProblemError, match="'t' has 2 options and no answer; the table"):
@@ -276,7 +269,7 @@ def _records(name: str) -> list[dict[str, Any]]:
 REPLIES = _records("scripted_replies.jsonl")
 
 KEPT = REPAIRED | {"distance"}
-"""Faults that are put right."""
+"""Faults that are corrected, so their rows are kept."""
 
 
 def _root(record: dict[str, Any]) -> Problem:
@@ -284,8 +277,8 @@ def _root(record: dict[str, Any]) -> Problem:
     return Problem(record["root"], record["sentence"], options, record["answer"] - 1)
 
 
-def _checked() -> list[tuple[dict[str, Any], Row]]:
-    """Return each scripted row with what is found in it, checked in their order."""
+def _check_rows() -> list[tuple[dict[str, Any], Row]]:
+    """Return each scripted row and its check, in order."""
     checkers: dict[str, RowChecker] = {}
     taken: dict[str, set[str]] = {}
     found = []
@@ -303,11 +296,11 @@ def _checked() -> list[tuple[dict[str, Any], Row]]:
     return found
 
 
-ROWS = _checked()
+ROWS = _check_rows()
 
 
-def test_planted_faults_are_found() -> None:
-    """Of 170 planted faults of 13 kinds in 256 rows, each is found by name."""
+def test_all_170_planted_faults_are_found() -> None:
+    """They are of 13 kinds, in 256 rows."""
     planted: Counter[str] = Counter()
     missed = []
     for record, checked in ROWS:
@@ -321,15 +314,13 @@ def test_planted_faults_are_found() -> None:
 
 
 def test_clean_rows_are_accepted() -> None:
-    """Of a hundred rows without a fault, each is accepted without a complaint."""
     clean = [(record, checked) for record, checked in ROWS if not record["faults"]]
     alarms = [(r["row"], c.faults) for r, c in clean if c.faults or not c.problem]
     assert len(clean) >= 100
     assert alarms == []
 
 
-def test_faulty_rows_are_refused_or_put_right() -> None:
-    """A row is accepted just when all that was planted in it can be put right."""
+def test_rows_are_accepted_if_all_faults_can_be_corrected() -> None:
     wrong = [
         record["row"]
         for record, checked in ROWS
@@ -338,8 +329,8 @@ def test_faulty_rows_are_refused_or_put_right() -> None:
     assert wrong == []
 
 
-def test_what_else_is_found_is_true() -> None:
-    """Beside the planted faults, only four others are found; they are there, unplanned."""
+def test_only_four_other_faults_are_found() -> None:
+    """These are real faults, although not planted on purpose."""
     also = [set(checked.faults) - set(record["faults"]) for record, checked in ROWS]
     assert sorted(kind for kinds in also for kind in kinds) == [
         "absent", "absent", "distance", "distance",
@@ -347,7 +338,7 @@ def test_what_else_is_found_is_true() -> None:
 
 
 def test_accepted_rows_are_unvalidated_children() -> None:
-    """An accepted row is a child with its true distance, its claim, and no human's judgement."""
+    """Each has its true distance, and the claimed one if that was wrong."""
     for record, checked in ROWS:
         child = checked.problem
         if child is None:
@@ -363,8 +354,8 @@ def test_accepted_rows_are_unvalidated_children() -> None:
 
 
 @pytest.mark.parametrize("script", REPLIES, ids=lambda script: script["case"])
-def test_replies_in_all_kinds_of_dress(script: dict[str, Any]) -> None:
-    """Rows are found in fences, tables and prose; what is missing or cut off is noticed."""
+def test_rows_are_found_in_fences_tables_and_prose(script: dict[str, Any]) -> None:
+    """Missing and truncated rows are reported."""
     root = Problem("u", "Ben lent his umbrella to Tom, so _ got wet on the way home.",
                    ("Ben", "Tom"), 0)  # fmt: skip
     dialogue = Dialogue(root)
@@ -378,8 +369,8 @@ def test_replies_in_all_kinds_of_dress(script: dict[str, Any]) -> None:
 
 
 @pytest.mark.data
-def test_what_people_wrote_passes(data_dir: Path) -> None:
-    """Of WinoGrande's 10,234 halves, as rows of the other half, one is refused, for a slip."""
+def test_human_twins_pass_the_checks(data_dir: Path) -> None:
+    """Of WinoGrande's 10,234 halves, as rows of the other half, one is refused, for a typo."""
     refused: Counter[str] = Counter()
     halves: dict[str, list[Problem]] = defaultdict(list)
     for problem in formats.read(data_dir / "winogrande" / "train_l.jsonl"):
@@ -398,8 +389,7 @@ def test_what_people_wrote_passes(data_dir: Path) -> None:
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_"), min_size=1),
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_|;*\\"), min_size=1),
 )
-def test_whatever_is_quoted_is_read_back(first: str, second: str) -> None:
-    """A row that we write is read as it was, whatever its sentence and options hold."""
+def test_formatted_rows_round_trip(first: str, second: str) -> None:
     sentence = f"a, {first.replace('|', '').replace(';', '')} _ b"
     text = format_row(7, sentence, (second, "x"), 1, 3)
     if "**" in text or "\\" in text or any(mark in text for mark in "“”"):
@@ -409,37 +399,36 @@ def test_whatever_is_quoted_is_read_back(first: str, second: str) -> None:
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
-    """No text of a model's makes the reader fail, nor a checker."""
+def test_any_reply_can_be_parsed_and_checked(text: str) -> None:
     checker = RowChecker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
     for row in parse_rows(Reply(text)):
         assert checker.check(row, set()).faults or len(row.cells) == 6
 
 
-def test_long_lines_take_no_time() -> None:
-    """A reply of a megabyte without a line end is one fault, not an hour's work."""
+def test_lines_of_a_megabyte_are_parsed() -> None:
+    """A slow parser would take an hour."""
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
         rows = parse_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
 
 
-def test_an_option_need_not_stand_where_the_originals_did_not() -> None:
-    """Where "Ann's son" is "her son" in the original, its new name may be missing, too."""
+def test_options_may_be_missing_as_in_the_original() -> None:
+    """The original has "her son" for "Ann's son"."""
     parent = Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0)
     (row,) = parse_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
     assert RowChecker(parent, 0.6, "refuse").check(row, set()).faults == ()
 
 
-def test_a_glued_blank_of_the_parent_stays() -> None:
-    """Where the original writes "_had", the children may, and it is no edit."""
+def test_glued_blank_of_the_original_is_not_an_edit() -> None:
+    """The original has "_had"."""
     parent = Problem("p", "Sue beat Sally because _had a good start.", ("Sue", "Sally"), 0)
     (row,) = parse_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
     checked = RowChecker(parent, 0.6, "refuse").check(row, set())
     assert (checked.faults, checked.distance) == ((), 1)
 
 
-def test_distances_to_a_child_are_no_depths() -> None:
-    """A child of a child declares no depth, as its distance is to its parent, not to the root."""
+def test_child_of_a_child_declares_no_depth() -> None:
+    """Its distance is to its parent, not to the root."""
     root = Problem("r", "Sue beat Ann because _ ran very well.", ("Sue", "Ann"), 0)
     (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))
     child = RowChecker(root, 0.6, "correct").check(row, set()).problem

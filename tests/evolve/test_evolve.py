@@ -1,4 +1,4 @@
-"""A data set and a perturber: roots in; children, repeats, barren problems and split sets out."""
+"""Evolving a data set: children, repeats, resuming, roots and splits."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,13 +32,13 @@ DATA = make_twins(90, singles=3)
 
 @dataclass(frozen=True)
 class Adding:
-    """A user's own perturber: adds a word in front, as many ways as it is told."""
+    """A user's perturber that puts one of its words first."""
 
     words: tuple[str, ...] = ("Then", "Now", "Once")
     broken_at: str = ""
 
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
-        """Yield a child a word; the seed turns the words around. One problem in nine has none."""
+        """Yield a child per word, in an order set by the seed. One problem in nine has none."""
         if problem.id == self.broken_at:
             raise KeyboardInterrupt
         if DATA.row(problem.id) % 9:
@@ -51,7 +51,6 @@ class Adding:
 
 
 def test_every_problem_is_perturbed_once() -> None:
-    """Children follow the problems, in their order, with lineages that hold."""
     told: list[int] = []
     made = evolve(DATA, Adding(), on_progress=told.append)
     assert made.dataset.problems == (*DATA.problems, *made.children.problems)
@@ -63,18 +62,16 @@ def test_every_problem_is_perturbed_once() -> None:
 
 
 @pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_workers_make_no_difference(
+def test_workers_do_not_change_the_children(
     executor: type[ThreadPoolExecutor | ProcessPoolExecutor],
 ) -> None:
-    """Threads and processes give what one gives alone; another seed does not."""
     with executor(2) as workers:
         assert evolve(DATA, Adding(), seed=1, executor=workers) == evolve(DATA, Adding(), seed=1)
     assert evolve(DATA, Adding(), seed=1) != evolve(DATA, Adding(), seed=2)
 
 
 @given(st.lists(st.sampled_from(["then", "Then", "now", "Now"]), max_size=6))
-def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
-    """Kept and repeated children are all there were; a repeat names whom it repeats."""
+def test_repeated_children_are_set_aside_with_a_reason(words: list[str]) -> None:
     parents = Dataset(DATA.problems[1:3])
     made = [
         [make_child(p, f"{word} {p.sentence}", p.options, 0, source="x") for word in words]
@@ -90,8 +87,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
     assert found.barren == (() if words else parents.ids)
 
 
-def test_a_child_that_is_another_problem_is_no_child() -> None:
-    """What a perturber makes of one half may not be the other half."""
+def test_child_that_equals_another_problem_is_a_repeat() -> None:
     root = DATA[1]
     other = make_child(root, f"Now {root.sentence}", root.options, 1, source="x")
     held = Problem("held", f"now {root.sentence}", root.options[::-1], 0)
@@ -99,8 +95,7 @@ def test_a_child_that_is_another_problem_is_no_child() -> None:
     assert [d.reason for d in found.repeated] == ["it repeats 'held'"]
 
 
-def test_an_interrupt_costs_a_chunk_at_most(tmp_path: Path) -> None:
-    """What was made is read again, and the end is the same as without the interrupt."""
+def test_interrupt_loses_at_most_one_chunk(tmp_path: Path) -> None:
     path = tmp_path / "work.jsonl"
     with pytest.raises(KeyboardInterrupt):
         resume_children(DATA.problems, Adding(broken_at=DATA[150].id), 0, path)
@@ -115,8 +110,8 @@ def test_an_interrupt_costs_a_chunk_at_most(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 4000))
-def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
-    """Wherever a crash cut the file, in the middle of a character even, nothing is made wrong."""
+def test_truncated_work_files_are_resumed(size: int) -> None:
+    """Even if the cut is within a character."""
     import tempfile
 
     odd = Adding(words=("Früher", "Later\u2028on"))
@@ -135,7 +130,7 @@ ONE = Dataset(practice.read_handwritten().problems[:60], "one")
 TWO = Dataset(make_twins(20).problems, "two")
 
 
-def _source(problem: Problem) -> str | None:
+def _get_source(problem: Problem) -> str | None:
     return problem.origin and problem.origin.source
 
 
@@ -144,10 +139,10 @@ def _source(problem: Problem) -> str | None:
     st.sets(st.sampled_from(ONE.ids), max_size=30),
     st.integers(0, 99),
 )
-def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
+def test_roots_are_solved_and_at_most_one_per_twin(
     wanted: tuple[int, int], wrong: set[str], seed: int
 ) -> None:
-    """As many as wanted from each; none that a solver gets wrong; the others have a reason."""
+    """All other problems have a reason."""
     roots = draw_roots([ONE, TWO], wanted, [frozenset(wrong), frozenset()], seed)
     assert [len(ids) for ids in roots.sources.values()] == list(wanted)
     assert not wrong & set(roots.dataset.ids)
@@ -164,32 +159,30 @@ def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
     )
 
 
-def test_each_root_says_where_it_comes_from() -> None:
-    """The name of its data set stays with it, so that nobody measures there unwarned."""
+def test_roots_state_their_data_set() -> None:
+    """So nobody measures on that data set unwarned."""
     roots = draw_roots([ONE, TWO], [2, 3])
-    assert [_source(p) for p in roots.dataset] == ["one"] * 2 + ["two"] * 3
+    assert [_get_source(p) for p in roots.dataset] == ["one"] * 2 + ["two"] * 3
 
 
-def test_the_seed_decides_and_the_order_does_not() -> None:
-    """The same seed draws the same roots, however the file is ordered; another draws others."""
+def test_roots_depend_on_the_seed_and_not_on_the_order() -> None:
     turned = Dataset(ONE.problems[::-1], "one")
     first = draw_roots([ONE], [5], seed=4)
     assert set(first.dataset.ids) == set(draw_roots([turned], [5], seed=4).dataset.ids)
     assert set(first.dataset.ids) != set(draw_roots([ONE], [5], seed=5).dataset.ids)
 
 
-def test_ids_that_clash_are_told_apart() -> None:
-    """An id that two data sets hold gets the name of its own in front."""
+def test_equal_ids_get_the_data_sets_name() -> None:
     again = Dataset((replace(p, sentence=f"Then {p.sentence}") for p in ONE), "again")
     roots = draw_roots([ONE, again], [3, 3])
     assert len(set(roots.dataset.ids)) == 6
     for name, ids in roots.sources.items():
-        own = [p.id for p in roots.dataset if _source(p) == name]
+        own = [p.id for p in roots.dataset if _get_source(p) == name]
         assert own == [f"{name}:{problem_id}" for problem_id in ids]
 
 
-def test_what_can_be_no_root_is_not_drawn() -> None:
-    """Neither under embargo, nor without an answer, with options too many, or itself perturbed."""
+def test_unfit_problems_are_not_drawn_as_roots() -> None:
+    """They are under embargo, unanswered, perturbed or have too many options."""
     first, second, third, fourth, *_ = (p for p in TWO if p.id.endswith(TWO.ids[0][-1]))
     unfit = {
         first.id: replace(first, embargo=True),
@@ -210,8 +203,7 @@ def test_what_can_be_no_root_is_not_drawn() -> None:
     ]
 
 
-def test_a_root_may_have_more_options() -> None:
-    """With no number of options told, problems with three are drawn like others."""
+def test_roots_may_have_any_number_of_options() -> None:
     three = Dataset((replace(p, options=(*p.options, "the third thing")) for p in TWO), "three")
     assert len(draw_roots([three], [12]).dataset) == 12
     with pytest.raises(DataError, match="every solver gives, 2 options, no embargo"):
@@ -219,7 +211,6 @@ def test_a_root_may_have_more_options() -> None:
 
 
 def test_too_many_roots_and_equal_names_are_refused() -> None:
-    """How many are fit is told, and which data set lacks them."""
     with pytest.raises(
         DataError, match=r"only 20 roots, not 30, can be drawn from the 40 problems of 'two'"
     ):
@@ -236,8 +227,8 @@ HALVES = practice.read_handwritten()
 ROOTS = Dataset([replace(HALVES[pair[0]], twin_id=None) for pair in HALVES.twins[:14]], "roots")
 
 
-def _children(problems: Sequence[Problem], count: int, word: str) -> Iterator[Problem]:
-    """Yield children that say something in front, each what no other does."""
+def _make_children(problems: Sequence[Problem], count: int, word: str) -> Iterator[Problem]:
+    """Yield children with distinct words in front."""
     for problem in problems:
         for number in range(count):
             sentence = f"{word}{number}, {problem.sentence}"
@@ -245,12 +236,12 @@ def _children(problems: Sequence[Problem], count: int, word: str) -> Iterator[Pr
             yield make_child(problem, sentence, problem.options, answer, source=word.lower())
 
 
-def _sets(people: int = 12, chat: int = 100, words: int = 2, **options: bool) -> Sets:
+def _make_sets(people: int = 12, chat: int = 100, words: int = 2, **options: bool) -> Sets:
     """Return the sets of 14 roots."""
-    small = Dataset([*ROOTS, *_children(ROOTS, people, "Person")])
-    medium = Dataset([*ROOTS, *_children(ROOTS, chat, "Chat")])
+    small = Dataset([*ROOTS, *_make_children(ROOTS, people, "Person")])
+    medium = Dataset([*ROOTS, *_make_children(ROOTS, chat, "Chat")])
     parts = split_roots(ROOTS)
-    large = Dataset([*medium, *_children(medium, words, "Word")])
+    large = Dataset([*medium, *_make_children(medium, words, "Word")])
     return assemble(small, medium, large, parts, **options)
 
 
@@ -258,45 +249,47 @@ def _sizes(parts: dict[str, Dataset]) -> list[int]:
     return [len(parts[name]) for name in PARTS]
 
 
-def test_the_papers_sizes_come_out() -> None:
+def test_sets_have_the_papers_sizes() -> None:
     """EvoGrad's table 1: S 182; M 1010/202/202 of 14 × 101; the test of L is that of M."""
-    sets = _sets()
+    sets = _make_sets()
     assert len(sets.small) == 182
     assert _sizes(dict(sets.medium)) == [1010, 202, 202]
-    # the paper's 2963/526 of 1010/202: fewer than two synonyms each came about
+    # the paper has 2963/526 of 1010/202: fewer than two synonyms per problem
     assert _sizes(dict(sets.large)) == [3030, 606, 202]
     assert sets.large["test"] == sets.medium["test"]
     assert sets.dropped == ()
 
 
-def test_synonyms_of_train_and_dev_alone_give_the_papers_large_set() -> None:
-    """2963/526/202: the 1,212 of train and dev grow to 3,489, and the 202 of the test stay."""
+def test_synonyms_of_train_and_dev_give_the_papers_large_set() -> None:
+    """2963/526/202: the 1,212 of train and dev grow to 3,489; the 202 of the test set stay."""
     parts = split_roots(ROOTS)
-    medium = Dataset([*ROOTS, *_children(ROOTS, 100, "Chat")])
+    medium = Dataset([*ROOTS, *_make_children(ROOTS, 100, "Chat")])
     words: list[Problem] = []
     for name, found in (("train", 2963 - 1010), ("dev", 526 - 202), ("test", 400)):
         of_part = [p for p in medium if parts[p.lineage.root if p.lineage else p.id] == name]
-        words += list(_children(of_part, 2, "Word"))[:found]
+        words += list(_make_children(of_part, 2, "Word"))[:found]
     large = Dataset([*medium, *words])
     assert _sizes(dict(assemble(ROOTS, medium, large, parts).large)) == [2963, 526, 202]
     grown = assemble(ROOTS, medium, large, parts, extend_test=True)
     assert _sizes(dict(grown.large)) == [2963, 526, 602]
 
 
-def test_the_other_reading_grows_the_test_too() -> None:
-    """Augmenting all 1,414 is a setting; the paper's sizes show that it was not done."""
-    assert _sizes(dict(_sets(extend_test=True).large)) == [3030, 606, 606]
+def test_extend_test_also_enlarges_the_test_set() -> None:
+    """The paper's sizes show that it did not augment all 1,414."""
+    assert _sizes(dict(_make_sets(extend_test=True).large)) == [3030, 606, 606]
 
 
 @examples(20)
 @given(st.integers(3, 14), st.tuples(*[st.integers(1, 12)] * 3), st.integers(0, 9))
-def test_no_family_straddles_a_split(count: int, shares: tuple[int, int, int], seed: int) -> None:
-    """Every part has a root, every root one part, and every block of problems, too."""
+def test_families_and_blocks_stay_in_one_split(
+    count: int, shares: tuple[int, int, int], seed: int
+) -> None:
+    """Every split has a root."""
     roots = ROOTS[:count]
     parts = split_roots(roots, shares, seed)
     assert set(parts) == set(roots.ids)
     assert set(parts.values()) == set(PARTS)
-    data = Dataset([*roots, *_children(roots, 3, "Chat")])
+    data = Dataset([*roots, *_make_children(roots, 3, "Chat")])
     sets = assemble(roots, data, data, parts)
     where = {p.id: name for name in PARTS for p in sets.medium[name]}
     assert len(where) + len(sets.dropped) == len(data)
@@ -306,16 +299,14 @@ def test_no_family_straddles_a_split(count: int, shares: tuple[int, int, int], s
     assert len(ids) == len(set(ids))
 
 
-def test_shares_are_kept_for_other_counts() -> None:
-    """Of 70 roots, 50 train, 10 are dev and 10 test; of three, one each."""
+def test_split_shares_apply_to_other_numbers_of_roots() -> None:
     many = Dataset(HALVES[row] for pair in HALVES.twins[:70] for row in pair[:1])
     assert Counter(split_roots(many).values()) == {"train": 50, "dev": 10, "test": 10}
     assert Counter(split_roots(ROOTS[:3]).values()) == {"train": 1, "dev": 1, "test": 1}
     assert split_roots(ROOTS, seed=1) != split_roots(ROOTS, seed=2)
 
 
-def test_children_that_look_like_another_part_leave_the_earlier_one() -> None:
-    """A child of a training root that says what the test says is dropped, with the reason."""
+def test_training_children_that_resemble_the_test_are_dropped() -> None:
     parts = split_roots(ROOTS)
     train = next(p for p in ROOTS if parts[p.id] == "train")
     test = next(p for p in ROOTS if parts[p.id] == "test")
@@ -328,8 +319,7 @@ def test_children_that_look_like_another_part_leave_the_earlier_one() -> None:
     assert test in sets.medium["test"]
 
 
-def test_too_few_roots_and_shares_that_are_none_are_refused() -> None:
-    """Three parts need three roots and three shares."""
+def test_too_few_roots_and_invalid_shares_are_refused() -> None:
     with pytest.raises(DataError, match="2 roots can't be split"):
         split_roots(ROOTS[:2])
     for shares in ((10, 2), (10, 2, 0)):
@@ -337,9 +327,8 @@ def test_too_few_roots_and_shares_that_are_none_are_refused() -> None:
             split_roots(ROOTS, shares)
 
 
-def test_a_part_is_described_by_counting() -> None:
-    """Size, families, balance, sources, depths and what nobody judged add up to the part."""
-    sets = _sets(people=1, chat=4, words=1)
+def test_counts_of_a_part_add_up() -> None:
+    sets = _make_sets(people=1, chat=4, words=1)
     families = Dataset({p.id: p for data in sets.large.values() for p in data}.values())
     told = describe_part(sets.large["train"], families)
     assert told["problems"] == len(sets.large["train"]) == 100

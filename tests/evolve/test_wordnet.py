@@ -1,4 +1,4 @@
-"""WordNet's perturber: what its children keep, what it leaves alone, and that it repeats itself."""
+"""WordNet's perturber: synonyms, grammar, untouched words, and the paper's variant."""
 
 import json
 from concurrent.futures import ProcessPoolExecutor
@@ -28,7 +28,7 @@ CAR = Problem(
 
 @pytest.fixture(scope="module", autouse=True)
 def wordnet() -> None:
-    """Skip, counted, where WordNet is not on this machine."""
+    """Skip without WordNet on this machine."""
     need_wordnet()
 
 
@@ -44,8 +44,7 @@ def children(problem: Problem, count: int = 10) -> list[Problem]:
     return list(WordNetPerturber(count).perturb(problem, 0))
 
 
-def test_a_synonym_takes_the_form_and_the_option_changes_along() -> None:
-    """A car becomes an automobile, in the sentence and in the option; bought, purchased."""
+def test_synonyms_are_inflected_and_options_change_too() -> None:
     made = {child.sentence: child for child in children(CAR)}
     sentence = (
         "Rachel bought an automobile and a huge trailer for Elena, but the _ was too big for the "
@@ -55,8 +54,7 @@ def test_a_synonym_takes_the_form_and_the_option_changes_along() -> None:
     assert any("Rachel purchased a car" in sentence for sentence in made)
 
 
-def test_a_child_tells_where_it_comes_from() -> None:
-    """The answer stays; the child names its source, and its edits lead to what it says."""
+def test_children_have_source_answer_and_edits() -> None:
     for child in children(CAR):
         assert child.answer == CAR.answer
         assert child.origin is not None
@@ -67,8 +65,8 @@ def test_a_child_tells_where_it_comes_from() -> None:
         assert list(after) == tokenize(child.sentence)
 
 
-def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
-    """Children are distinct, differ from their parent, and their lineages hold; names stay."""
+def test_children_of_real_problems_are_distinct_and_valid(roots: list[Problem]) -> None:
+    """They keep all names."""
     made = [child for root in roots for child in children(root, 2)]
     assert len(made) > 40
     assert len({child.id for child in made}) == len(made)
@@ -83,8 +81,7 @@ def test_children_of_real_problems_are_sound(roots: list[Problem]) -> None:
         assert [name for name in names if name not in after] == []
 
 
-def test_no_synonym_points_to_an_option(roots: list[Problem]) -> None:
-    """A new word is none of the words that the sentence or the options held."""
+def test_new_words_do_not_occur_in_sentence_or_options(roots: list[Problem]) -> None:
     for root in roots:
         old = {word.lower() for text in (root.sentence, *root.options) for word in tokenize(text)}
         for child in children(root):
@@ -93,8 +90,8 @@ def test_no_synonym_points_to_an_option(roots: list[Problem]) -> None:
             assert (new & old) <= {"a", "an", "more", "most"}, child.sentence
 
 
-def test_no_antonym_is_taken(roots: list[Problem]) -> None:
-    """No word gives way to its opposite in any of its senses."""
+def test_antonyms_are_not_used(roots: list[Problem]) -> None:
+    """In any sense of the word."""
     from winosmith.language import lemmatize
 
     known = WordNet()
@@ -116,15 +113,15 @@ def test_no_antonym_is_taken(roots: list[Problem]) -> None:
         "_ and he were there with her before it was his.",
     ],
 )
-def test_names_and_function_words_stay(sentence: str) -> None:
-    """No child changes a name, a pronoun, an auxiliary or a preposition ("joined Kingdom")."""
+def test_names_and_function_words_are_unchanged(sentence: str) -> None:
+    """A public tool writes "joined Kingdom"."""
     for child in children(Problem("p", sentence, ("Ann", "Bea"), 0)):
         for name in ("Ann", "Bea", "United Kingdom", "Young", "New York", "he", "her", "his"):
             assert (name in sentence) == (name in child.sentence)
 
 
-def test_a_passive_stays_a_passive() -> None:
-    """What was bought was purchased, never "was purchase": a public tool writes "It was lend"."""
+def test_passives_get_a_participle() -> None:
+    """A public tool writes "It was lend"."""
     problem = Problem(
         "p", "The car was bought by Ann, not by Bea, since _ liked it.", ("Ann", "Bea")
     )
@@ -132,8 +129,7 @@ def test_a_passive_stays_a_passive() -> None:
     assert "The car was purchased by Ann, not by Bea, since _ liked it." in made
 
 
-def test_seeds_and_workers(roots: list[Problem]) -> None:
-    """One seed gives the same children in another process; another seed gives others."""
+def test_children_depend_on_the_seed_and_not_on_workers(roots: list[Problem]) -> None:
     work = partial(_lines, seed=3)
     here = list(ordered_map(work, roots[:60]))
     with ProcessPoolExecutor(2) as pool:
@@ -148,21 +144,18 @@ def _lines(problem: Problem, seed: int) -> str:
     return json.dumps([(child.id, child.sentence, child.options) for child in made])
 
 
-def test_grandchildren_are_not_their_grandparents(roots: list[Problem]) -> None:
-    """The change that made a child is not undone."""
+def test_grandchildren_differ_from_the_root(roots: list[Problem]) -> None:
     for root in roots:
         for child in children(root):
             assert root.sentence not in [grandchild.sentence for grandchild in children(child)]
 
 
-def test_no_children_can_not_be_asked_for() -> None:
-    """A count below one is refused when the perturber is made."""
+def test_count_below_1_is_refused() -> None:
     with pytest.raises(InputError, match="count is 0; it must be a whole number, 1 or more"):
         WordNetPerturber(0)
 
 
-def test_less_care_gives_more_children(roots: list[Problem]) -> None:
-    """A wide choice of synonyms gives more children than a sure one."""
+def test_wide_gives_more_children(roots: list[Problem]) -> None:
     sure, wide = WordNetPerturber(9), WordNetPerturber(9, wide=True)
     few, many = (
         sum(len(list(perturber.perturb(root, 0))) for root in roots) for perturber in (sure, wide)
@@ -172,9 +165,9 @@ def test_less_care_gives_more_children(roots: list[Problem]) -> None:
 
 @pytest.mark.long
 def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
-    """As the paper does it, M's 1,010 and 202 problems get the children that L's sizes need.
+    """M's 1,010 and 202 problems get the children that L's sizes need: 2,963 and 526 (table 1).
 
-    L has 2,963 and 526 (table 1); with care, the same problems get too few.
+    Without `as_published`, the 202 problems get too few.
     """
     data = formats.read(data_dir / "winogrande/train_m.jsonl")
     rows = np.random.default_rng(0).choice(len(data), 1010 + 202, False)
@@ -186,8 +179,8 @@ def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
             assert len(evolve(part, WordNetPerturber(2)).dataset) < wanted
 
 
-def test_as_published_says_so_and_changes_options_along() -> None:
-    """Any synonym of any sense is taken, the children's source says so, and options follow."""
+def test_as_published_sets_the_source_and_changes_options() -> None:
+    """It uses any synonym of any sense."""
     made = list(WordNetPerturber(12, as_published=True).perturb(CAR, 0))
     assert len(made) == 12
     assert {child.origin and child.origin.source for child in made} == {"wordnet-paper"}
@@ -198,14 +191,13 @@ def test_as_published_says_so_and_changes_options_along() -> None:
         assert "Rachel" in child.sentence
 
 
-def test_less_care_than_none_is_refused() -> None:
-    """`wide` and `as_published` exclude each other."""
+def test_wide_and_as_published_exclude_each_other() -> None:
     with pytest.raises(InputError, match="accepts every synonym"):
         WordNetPerturber(wide=True, as_published=True)
 
 
 def test_as_published_keeps_the_number_of_a_mass_noun() -> None:
-    """Synonyms of water are singular, as water is: no child pours "the piddles"."""
+    """Otherwise, a child pours "the piddles" for "the water"."""
     sentence = "Ann poured the water into the jug until the _ was full."
     problem = Problem("water", sentence, ("water", "jug"), 1)
     made = list(WordNetPerturber(60, as_published=True).perturb(problem, 0))

@@ -1,4 +1,4 @@
-"""Coins come only from secret bytes, are fair, and are proved by their commitment."""
+"""Coins of a keyed release: secret, fair, and proved by their commitment."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ PAIRS = pairs_of(practice.generate_corpus(30, seed=1).dataset)
 
 
 def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> Path:
-    """Write what `read_keyed_release` reads, with a release's private files; return its folder."""
+    """Write a release with the private files that `read_keyed_release` reads; return its folder."""
     coins = compute_coins(key, NAME, pairs)
     keyed = KeyedRelease(pairs, coins, "", 0)
     dev = Dataset(map(keyed.get_published, pairs), "dev")
@@ -63,8 +63,8 @@ def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> 
     return public
 
 
-def test_a_keyed_release_is_read_with_its_coins(tmp_path: Path) -> None:
-    """Pairs, coins and the count are as written, and each coin fits the published presentation."""
+def test_keyed_release_round_trips(tmp_path: Path) -> None:
+    """Each published problem is the presentation that its coin selects."""
     key = draw_key()
     folder = write_release(tmp_path, key)
     found = read_keyed_release(folder)
@@ -75,8 +75,8 @@ def test_a_keyed_release_is_read_with_its_coins(tmp_path: Path) -> None:
     assert all(published[pair.a.id] == found.get_published(pair) for pair in found.pairs)
 
 
-def test_the_commitment_is_the_documented_digest() -> None:
-    """Anyone can recompute the commitment from the bytes, the digest and the presentations."""
+def test_commitment_is_the_documented_digest() -> None:
+    """So anyone can recompute it."""
     key, lines = bytes(range(32)), format_presentations(PAIRS)
     other = hashlib.sha256(lines.encode()).hexdigest()
     text = b"winosmith coins 1\n" + key + b"d\n" + other.encode() + b"\n"
@@ -84,8 +84,7 @@ def test_the_commitment_is_the_documented_digest() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 255))
-def test_one_changed_bit_gives_another_commitment(key: bytes, bit: int) -> None:
-    """Other bytes, another digest and other presentations have other commitments."""
+def test_commitment_changes_with_any_bit_of_its_inputs(key: bytes, bit: int) -> None:
     flipped = (int.from_bytes(key, "big") ^ (1 << bit)).to_bytes(32, "big")
     made = {
         compute_commitment(key, "d", "p"),
@@ -95,8 +94,8 @@ def test_one_changed_bit_gives_another_commitment(key: bytes, bit: int) -> None:
     assert len(made | {compute_commitment(key, "d", "q")}) == 4
 
 
-def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
-    """In 400 releases, heads are as frequent as tails: in all, by block, and in pairs of blocks."""
+def test_coins_are_fair_and_independent() -> None:
+    """In total, per block, between neighbouring blocks, and for blocks with long sentences."""
     tosses = [list(compute_coins(draw_key(), NAME, PAIRS).values()) for _ in range(400)]
     blocks = len(tosses[0])
     counts = [sum(map(sum, tosses)), *(sum(of) for of in zip(*tosses, strict=True))]
@@ -110,8 +109,7 @@ def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
     assert binomtest(heads, 400 * sum(long)).pvalue > 1e-6
 
 
-def test_the_same_bytes_give_other_coins_to_another_version() -> None:
-    """Coins depend on bytes, name and version, and only on the ids of blocks."""
+def test_coins_depend_only_on_bytes_version_and_block_ids() -> None:
     key = draw_key()
     assert compute_coins(key, NAME, PAIRS) == compute_coins(key, NAME, PAIRS[::-1])
     assert compute_coins(key, NAME, PAIRS) != compute_coins(key, "small 1.0.1", PAIRS)
@@ -143,15 +141,14 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
 def test_changed_private_files_are_refused(
     name: str, old: str, new: str, fault: str, tmp_path: Path
 ) -> None:
-    """A change of coins, bytes or presentations is found, with file and fault."""
     folder = write_release(tmp_path, draw_key())
     _changed(folder, name, old, new)
     with pytest.raises(InputError, match=rf"(?s){name.replace('.', '[.]')}.*{fault}"):
         read_keyed_release(folder)
 
 
-def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> None:
-    """Coins of another release, missing private files, and another presentation are found."""
+def test_private_files_of_other_releases_are_refused(tmp_path: Path) -> None:
+    """Missing ones are refused too."""
     folder = write_release(tmp_path / "one", draw_key())
     other = write_release(tmp_path / "two", draw_key())
     private = tmp_path / "two/private" / other.name
@@ -171,8 +168,7 @@ def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> 
         read_keyed_release(folder)
 
 
-def test_data_in_another_presentation_are_refused(tmp_path: Path) -> None:
-    """If a published problem is replaced by its other presentation, no coins are read."""
+def test_data_in_the_other_presentation_are_refused(tmp_path: Path) -> None:
     folder = write_release(tmp_path, draw_key())
     keyed = read_keyed_release(folder)
     first, *rest = keyed.pairs

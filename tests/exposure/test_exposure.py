@@ -1,4 +1,4 @@
-"""Scores of both presentations, the ledger of looks, and `winosmith exposure`."""
+"""Scores of both presentations, the ledger of looks, and the command `winosmith exposure`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -29,25 +29,25 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a keyed release with 90 twins, whose coins are always the same."""
+    """Return a keyed release with 90 twins and fixed coins."""
     return write_release(tmp_path, bytes(range(32)), PAIRS)
 
 
 @pytest.fixture
 def keyed(folder: Path) -> KeyedRelease:
-    """Return its presentations and coins."""
+    """Return the presentations and coins of the release."""
     return read_keyed_release(folder)
 
 
 @pytest.fixture
 def private(folder: Path) -> Path:
-    """Return its private folder."""
+    """Return the private folder of the release."""
     return folder.parent / "private" / folder.name
 
 
 @pytest.fixture
 def write(tmp_path: Path, keyed: KeyedRelease) -> Write:
-    """Return a function that writes the scores of a model with a shift to published texts."""
+    """Return a function that writes a model's scores; `shift` favours published texts."""
 
     def made(name: str, shift: float = 0.0, seed: int = 0, **header: Any) -> Path:
         rng = np.random.default_rng(seed)
@@ -66,10 +66,10 @@ def _write(path: Path, lines: list[Mapping[str, Any]]) -> Path:
     return path
 
 
-def test_a_model_that_prefers_published_texts_is_found(
+def test_model_that_prefers_published_texts_is_detected(
     folder: Path, write: Write, cli: Cli
 ) -> None:
-    """Of two models in one look, the one that saw the release depends on the coins."""
+    """The p-value is adjusted for the two models of the look."""
     seen, new = write("seen", 3.0), write("new", seed=1)
     shown = cli("exposure", folder, "--scores", seen, "--scores", new)
     assert "seen depends on the coins (through training, retrieval, or selection" in shown
@@ -91,7 +91,7 @@ def test_a_model_that_prefers_published_texts_is_found(
 def test_further_looks_have_smaller_levels(
     keyed: KeyedRelease, private: Path, write: Write
 ) -> None:
-    """Other scores are a new look; the same ones, by any name and order, are the same look."""
+    """The same scores, with any names and in any order, are the same look."""
     one, two, again = (
         read_scores(write(name, seed=seed), keyed.pairs, keyed.digest)
         for name, seed in (("one", 1), ("two", 2), ("again", 1))
@@ -106,10 +106,10 @@ def test_further_looks_have_smaller_levels(
     assert [line["models"] for line in lines] == [["one", "two"], ["one"], ["two"], ["one"]]
 
 
-def test_a_damaged_or_used_ledger_is_refused(
+def test_damaged_or_locked_ledger_is_refused(
     keyed: KeyedRelease, private: Path, write: Write
 ) -> None:
-    """Levels depend on all looks, so a look that is cut, missing or not ours stops the test."""
+    """The level of a look depends on all earlier looks."""
     scores = [read_scores(write("one"), keyed.pairs, keyed.digest)]
     exposures.measure_exposure(keyed, scores, private=private)
     ledger = private / "looks.jsonl"
@@ -130,7 +130,7 @@ def test_a_damaged_or_used_ledger_is_refused(
 
 
 def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
-    """A letter counts as correct by its own presentation's key; null is not correct."""
+    """Each presentation has its own key; null counts as incorrect."""
 
     def letter(answer: int | None) -> str:
         return "AB"[answer or 0]
@@ -178,10 +178,7 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_scores_that_are_not_of_one_run_are_refused(
-    name: str, keyed: KeyedRelease, write: Write
-) -> None:
-    """The message has the line and the remedy."""
+def test_invalid_score_files_are_refused(name: str, keyed: KeyedRelease, write: Write) -> None:
     change, message = BAD[name]
     path = write("m")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -190,10 +187,10 @@ def test_scores_that_are_not_of_one_run_are_refused(
         read_scores(_write(path, lines), keyed.pairs, keyed.digest)
 
 
-def test_scores_that_can_show_nothing_are_refused(
+def test_scores_that_allow_no_test_are_refused(
     keyed: KeyedRelease, private: Path, write: Write
 ) -> None:
-    """Equal presentations, equal differences, two models of one name, and no model."""
+    """They are not recorded as a look."""
     one = read_scores(write("one"), keyed.pairs, keyed.digest)
 
     def refused(*scores: exposures.Scores) -> str:
@@ -216,7 +213,6 @@ def test_scores_that_can_show_nothing_are_refused(
 def test_presentations_are_exported_with_their_texts(
     folder: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
-    """The file has a header to copy, and the texts with their answers, in canonical order."""
     aside = cli.aside("exposure", folder, "--export", tmp_path / "both.jsonl")
     assert "180 items" in aside
     assert "Keep the file secret" in aside
@@ -235,10 +231,9 @@ def test_presentations_are_exported_with_their_texts(
 
 
 @pytest.mark.models
-def test_a_language_model_scores_both_presentations(
+def test_language_model_scores_both_presentations(
     folder: Path, private: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
-    """The file of scores has the log-probability of each text, and the model's snapshot."""
     from winosmith.models import load_causal_model
 
     texts = [pair.a.sentence for pair in PAIRS]
@@ -257,8 +252,7 @@ def test_a_language_model_scores_both_presentations(
     assert cli.told("exposure", folder, "--scores", path)["look"] == 1
 
 
-def test_the_command_refuses_what_it_cannot_test(folder: Path, private: Path, cli: Cli) -> None:
-    """No model, a release without coins, and coins that were lost or changed."""
+def test_command_refuses_missing_models_and_coins(folder: Path, private: Path, cli: Cli) -> None:
     assert "name a model with --model" in cli.refused("exposure", folder)
     coins, scores = private / "coins.json", folder / "release.json"
     text = coins.read_text()

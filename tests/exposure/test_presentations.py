@@ -1,4 +1,4 @@
-"""The two presentations of a block are equivalent, and don't depend on the one that is given."""
+"""The two presentations of a block: equivalent, and the same if computed from either."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ ANN = "Ann lent Maria a coat because _ was cold."
 
 
 def people(sentence: str = ANN, *options: str) -> Problem:
-    """Return a problem about two people, the second of whom is the answer."""
+    """Return a problem about two people; the second is the answer."""
     return Problem("p", sentence, options or ("Ann", "Maria"), 1)
 
 
@@ -31,8 +31,7 @@ def people(sentence: str = ANN, *options: str) -> Problem:
         ("_ left (Ann), not Maria.", "_ left (Maria), not Ann."),
     ],
 )  # fmt: skip
-def test_both_names_are_exchanged_at_each_mention(sentence: str, other: str) -> None:
-    """Names and their possessives change places, and the answer is the other option."""
+def test_names_are_swapped_at_each_mention(sentence: str, other: str) -> None:
     found = swap_names(people(sentence))
     assert found is not None
     assert (found.sentence, found.options, found.answer) == (other, ("Ann", "Maria"), 0)
@@ -42,9 +41,9 @@ def test_both_names_are_exchanged_at_each_mention(sentence: str, other: str) -> 
     ("sentence", "options"),
     [
         ("Ann lent Robert a coat because _ was cold.", ("Ann", "Robert")),  # two genders
-        ("Kit lent Alex a coat because _ was cold.", ("Kit", "Alex")),  # names of both
+        ("Kit lent Alex a coat because _ was cold.", ("Kit", "Alex")),  # names of both genders
         ("The cup hit the jug and _ broke.", ("cup", "jug")),
-        ("The Queen saw the Princess and _ left.", ("Queen", "Princess")),  # words for people
+        ("The Queen saw the Princess and _ left.", ("Queen", "Princess")),  # nouns for people
         ("James lent Carl the coats, and James' were warm, so _ left.", ("James", "Carl")),
         ("Ann-Marie saw Maria, and Ann said that _ left.", ("Ann", "Maria")),
         ("Ann Smith saw Maria, and _ left.", ("Ann", "Maria")),
@@ -54,19 +53,18 @@ def test_both_names_are_exchanged_at_each_mention(sentence: str, other: str) -> 
         ("Mark saw Carl mark the sheet, and _ left.", ("Mark", "Carl")),  # a verb
         ("There is an Ann here and Maria, and _ left.", ("Ann", "Maria")),
         ("Ann's name comes before Maria's, so _ is first.", ("Ann", "Maria")),
-        ("Ann left, and so did _.", ("Ann", "Maria")),  # only one of them
+        ("Ann left, and so did _.", ("Ann", "Maria")),  # only one is mentioned
         ("Ann, Maria and Zoe left before _.", ("Ann", "Maria", "Zoe")),
     ],
 )
-def test_names_stay_if_the_result_may_not_be_equivalent(
+def test_names_are_not_swapped_if_the_meaning_may_change(
     sentence: str, options: tuple[str, ...]
 ) -> None:
-    """Names are not exchanged if gender, form or meaning could show which name is meant."""
+    """Gender, form or meaning could show which name is meant."""
     assert swap_names(people(sentence, *options)) is None
 
 
-def test_names_in_an_anchor_or_in_edits_stay() -> None:
-    """A problem whose other fields name a person is not changed."""
+def test_names_in_anchors_and_edits_are_not_swapped() -> None:
     told = people()
     assert swap_names(replace(told, origin=Origin(anchor="coat"))) is not None
     assert swap_names(replace(told, origin=Origin(anchor="Ann"))) is None
@@ -93,8 +91,10 @@ def test_names_in_an_anchor_or_in_edits_stay() -> None:
         ("Which is it?", ("x", "y", "x")),  # the reverse is the same
     ],
 )
-def test_options_whose_order_has_a_meaning_stay(question: str, options: tuple[str, ...]) -> None:
-    """Such a problem has no coin: there is one presentation, and it is unchanged."""
+def test_options_with_a_meaningful_order_are_not_reversed(
+    question: str, options: tuple[str, ...]
+) -> None:
+    """The problem has only one presentation, and so no coin."""
     problem = Problem("q", question, options, None, blank=None)
     assert reverse_options(problem) is None
     assert present_blocks([problem], ["train"]) == [PresentedBlock((0,), None, (problem,), ())]
@@ -128,12 +128,8 @@ def _places(problem: Problem, name: str) -> list[int]:
 
 
 @given(st.one_of(problems, quizzes))
-def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Problem) -> None:
-    """Exchanged or reversed twice, a problem is the original; its correct option is the same.
-
-    With exchanged names, the correct option is the other name, which has the place in the sentence
-    that the correct name had.
-    """
+def test_changes_are_their_own_inverse_and_keep_the_answer(problem: Problem) -> None:
+    """If names are swapped, the new answer is mentioned where the old one was."""
     for change in (swap_names, reverse_options):
         other = change(problem)
         if other is None:
@@ -155,7 +151,7 @@ def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Prob
 )
 @given(st.lists(st.one_of(problems, quizzes), min_size=1, max_size=8, unique_by=lambda p: p.id))
 def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> None:
-    """The same pairs come from either presentation of each block, and from any order of rows."""
+    """Nor on the order of rows."""
     found = present_blocks(data, ["train"] * len(data))
     assert sorted(row for one in found for row in one.rows) == [*range(len(data))]
     pairs = {(a.id, a, b) for one in found for a, b in zip(one.a, one.b, strict=False)}
@@ -165,8 +161,7 @@ def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> No
     assert all(b in iter_presentations(a) and a != b for _, a, b in pairs)
 
 
-def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None:
-    """Twins of both domains have two presentations, and both pass the checks of structure."""
+def test_both_presentations_of_practice_twins_pass_the_rules() -> None:
     data = practice.generate_corpus(120, seed=1).dataset
     found = present_blocks(data, ["train"] * len(data))
     kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
@@ -176,8 +171,8 @@ def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None
         assert not filter_by_structure(Dataset(p for form in forms for p in form), rules).dropped
 
 
-def test_a_twin_that_differs_only_in_the_order_of_names_has_its_options_reversed() -> None:
-    """If exchanging names turns each half into the other, both presentations would be equal."""
+def test_twin_that_swapping_would_not_change_gets_reversed_options() -> None:
+    """Swapping names turns each half into the other, so both presentations would be equal."""
     halves = [
         Problem("a", "After Ann beat Maria, _ smiled.", ("Ann", "Maria"), 0, "t"),
         Problem("b", "After Maria beat Ann, _ smiled.", ("Ann", "Maria"), 1, "t"),
@@ -186,8 +181,8 @@ def test_a_twin_that_differs_only_in_the_order_of_names_has_its_options_reversed
     assert (one.kind, one.rows) == ("options", (0, 1))
 
 
-def test_no_lookalikes_are_made_on_two_sides_of_a_split() -> None:
-    """Names stay if exchanging them would make a problem look like one on another side."""
+def test_swapping_makes_no_lookalikes_across_splits() -> None:
+    """If it would, the options are reversed instead."""
     data = [
         replace(people("Ann, tired, met Maria; _ bowed."), twin_id="t"),
         replace(people("Maria, tired, met Ann; _ sang."), id="q", twin_id="u"),
@@ -197,8 +192,7 @@ def test_no_lookalikes_are_made_on_two_sides_of_a_split() -> None:
     assert [(found.rows, found.kind) for found in apart] == [((0,), "options"), ((1,), "options")]
 
 
-def test_problems_of_a_family_change_together() -> None:
-    """A root and its children are one block, with one kind of change."""
+def test_family_is_one_block_with_one_kind_of_change() -> None:
     root = people()
     child = Problem("c", "Ann gave Maria a hat as _ froze.", ("Ann", "Maria"), 1,
                     lineage=Lineage("p", "p"))  # fmt: skip
@@ -208,7 +202,7 @@ def test_problems_of_a_family_change_together() -> None:
 
 
 def test_every_block_of_winogrande_has_two_presentations(data_dir: Path) -> None:
-    """Each twin has a coin, and names are exchanged in half of them."""
+    """About half of the twins have their names swapped."""
     dev = formats.read(data_dir / "winogrande/dev.jsonl")
     found = present_blocks(dev, ["dev"] * len(dev))
     assert None not in {one.kind for one in found}

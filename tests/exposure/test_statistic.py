@@ -1,4 +1,4 @@
-"""The test of coins is exact for all differences, and finds the shifts that it promises."""
+"""The sign test of coins: exact levels, power, intervals, and levels of looks."""
 
 from itertools import product
 
@@ -30,8 +30,8 @@ differences = st.lists(
 
 
 @given(differences, st.floats(-9, 9))
-def test_the_level_is_kept_over_all_draws_of_the_coins(values: np.ndarray, prefers: float) -> None:
-    """Of the 1,024 draws of ten coins, at most the fraction α has p ≤ α; p is its fraction."""
+def test_p_values_are_exact_over_all_draws_of_ten_coins(values: np.ndarray, prefers: float) -> None:
+    """Each p is the fraction of the 1,024 draws with a sum at least as large."""
     left = subtract_fit(values + prefers, ONE)
     scores = signed_ranks(left)
     sums = SIGNS @ scores
@@ -41,8 +41,8 @@ def test_the_level_is_kept_over_all_draws_of_the_coins(values: np.ndarray, prefe
         assert sign_test(left, SIGNS[3] > 0).p_value == pytest.approx(np.mean(sums >= sums[3]))
 
 
-def test_many_blocks_follow_the_normal_approximation() -> None:
-    """With 2,000 blocks, the tail is close to the normal one, down to the least p-value."""
+def test_tail_of_2000_blocks_is_nearly_normal() -> None:
+    """The least p-value is 1e-12."""
     scores = signed_ranks(np.random.default_rng(0).normal(size=2_000))
     spread = np.sqrt((scores**2).sum())
     z = np.array([-2, 0, 1, 3, 5])
@@ -52,31 +52,31 @@ def test_many_blocks_follow_the_normal_approximation() -> None:
 
 
 @given(st.integers(0, 2**32), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
-def test_preferences_for_a_presentation_change_nothing(seed: int, one: float, two: float) -> None:
-    """The p-value and shift are the same if a model prefers A in each stratum by any amount."""
+def test_preference_for_a_presentation_has_no_effect(seed: int, one: float, two: float) -> None:
+    """It may have any size in each stratum."""
     rng = np.random.default_rng(seed)
     values, strata = rng.standard_t(3, 60), rng.integers(0, 2, 60)
     coins = rng.random(60) < 0.5
     plain = sign_test(subtract_fit(values, strata), coins)
     other = sign_test(subtract_fit(values + np.where(strata, one, two), strata), coins)
     assert other.shift == pytest.approx(plain.shift, abs=1e-6)
-    assert other.p_value == pytest.approx(plain.p_value, abs=0.02)  # ranks may swap by rounding
+    assert other.p_value == pytest.approx(plain.p_value, abs=0.02)  # rounding may swap ranks
 
 
-def test_the_reference_is_subtracted_and_an_exposed_one_accuses_nobody() -> None:
-    """A reference removes what both models share; its multiple is never negative."""
+def test_reference_removes_only_shared_differences() -> None:
+    """Its multiple is never negative, so an exposed reference doesn't make a model look exposed."""
     rng = np.random.default_rng(1)
     shared, noise = rng.normal(size=(2, 500))
     coins, strata = rng.random(500) < 0.5, np.zeros(500, np.int64)
     published = np.where(coins, 1, -1)
     left = subtract_fit(shared + 0.1 * noise, strata, shared)
     assert left.std() == pytest.approx(0.1, rel=0.1)
-    exposed = published - 0.5 * noise  # its differences fall where the model's rise
+    exposed = published - 0.5 * noise  # its differences fall if the model's rise
     assert sign_test(subtract_fit(noise, strata, exposed), coins).p_value > 0.05
 
 
-def test_the_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
-    """If only a tenth of the blocks is remembered, the interval still covers the mean shift."""
+def test_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
+    """Only a tenth of the blocks is remembered."""
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(400):
@@ -91,8 +91,7 @@ def test_the_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
 
 
 @pytest.mark.parametrize("level", [0.05, 0.0025])
-def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
-    """With normal differences of 80 blocks, the power at the promised shift is .8."""
+def test_detectable_shift_has_a_power_of_80_percent(level: float) -> None:
     rng, shift, found = np.random.default_rng(3), compute_detectable_shift(80, level), 0
     for _ in range(400):
         coins = rng.random(80) < 0.5
@@ -102,8 +101,7 @@ def test_the_promised_shift_is_detected_in_80_percent(level: float) -> None:
     assert 0.73 < found / 400 < 0.87
 
 
-def test_the_levels_of_all_looks_sum_to_the_level() -> None:
-    """A hundred thousand looks spend less than .05, and the first ones most of it."""
+def test_levels_of_100000_looks_sum_to_almost_5_percent() -> None:
     total = sum(compute_look_level(look) for look in range(1, 100_001))
     assert 0.0499 < total < 0.05
 
@@ -118,6 +116,5 @@ def test_the_levels_of_all_looks_sum_to_the_level() -> None:
     ],
 )
 def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
-    """The message has the value that was given."""
     with pytest.raises(DataError, match=message):
         call()

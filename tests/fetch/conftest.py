@@ -1,4 +1,4 @@
-"""A real HTTPS server on this machine, with a certificate made for the tests; topics' too."""
+"""A local HTTPS server with a certificate made for the tests."""
 
 import http.server
 import os
@@ -15,18 +15,18 @@ import pytest
 
 @dataclass
 class Site:
-    """What the server serves, how it misbehaves, and what it was asked for.
+    """The server: its files, its faults and its requests.
 
     Attributes:
-        url: its address.
-        certificate: the file of its certificate.
-        files: the bytes of each path, or its media type and its bytes.
-        redirects: where a path leads to.
-        cut: the connection breaks after so many bytes of an answer; None never.
-        pace: seconds to wait after each piece.
-        piece: bytes that are sent at once.
-        says_length: whether an answer states its length.
-        paths: those that were asked for so far.
+        url: Its address.
+        certificate: Path of its certificate.
+        files: Bytes of each path, or media type and bytes.
+        redirects: Target of each redirected path.
+        cut: Number of bytes after which the connection breaks; None for never.
+        pace: Seconds to wait after each piece.
+        piece: Number of bytes sent at once.
+        says_length: Whether answers state their length.
+        paths: Requested paths so far.
     """
 
     url: str
@@ -41,13 +41,11 @@ class Site:
 
     @property
     def asked(self) -> int:
-        """How many requests there were so far."""
+        """Number of requests so far."""
         return len(self.paths)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers GET."""
-
     protocol_version = "HTTP/1.1"
     site: Site
 
@@ -81,12 +79,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 threading.Event().wait(site.pace)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
+        ...
 
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Return a key and a certificate for localhost, signed by itself."""
+    """Return a key and a self-signed certificate for localhost."""
     if shutil.which("openssl") is None:
         if os.environ.get("CI") == "true":
             pytest.fail("missing in CI: the command openssl")
@@ -107,7 +105,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def site(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """Return a running HTTPS server that serves nothing yet, and that this process trusts."""
+    """Return a running HTTPS server without files; this process trusts it."""
     key, made = certificate
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(made, key)

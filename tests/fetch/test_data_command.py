@@ -1,4 +1,4 @@
-"""`winosmith data get` against a real server."""
+"""The command `winosmith data get` with a real server."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ DIGEST = hashlib.sha256(TEXT).hexdigest()
 
 @pytest.fixture
 def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> PublishedDataset:
-    """Serve one data set, and make it the only one that is known."""
+    """Serve one data set and make it the only published one."""
     site.files["/a.jsonl"] = TEXT
     remote = RemoteFile(f"{site.url}/a.jsonl", DIGEST, len(TEXT))
     known = PublishedDataset("made", "one problem", "CC0", site.url, (remote,))
@@ -24,10 +24,10 @@ def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> PublishedDataset:
     return known
 
 
-def test_a_set_is_got(
+def test_download_prints_paths_and_licence(
     made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The paths go to the output; the licence is printed in addition."""
+    """Only the paths go to standard output."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert shown.out == f"{tmp_path / 'out/a.jsonl'}\n"
@@ -35,19 +35,17 @@ def test_a_set_is_got(
     assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT
 
 
-def test_what_was_got_is_json_too(
+def test_json_has_paths_and_checksums(
     made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --json, a program reads the path and the checksum."""
     assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert files == {str(tmp_path / "out/a.jsonl"): DIGEST}
 
 
-def test_a_break_is_told(
+def test_broken_connection_is_reported_with_a_remedy(
     made: PublishedDataset, site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A broken connection ends with code 2 and what to do; doing it gives the whole file."""
     site.cut = 20
     command = ["data", "get", "made", "--out", str(tmp_path / "out")]
     assert main(command) == 2

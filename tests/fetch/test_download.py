@@ -1,4 +1,4 @@
-"""Downloads from a real HTTPS server: whole or absent, and never over plain HTTP."""
+"""Downloads from a real HTTPS server: complete or absent, and never by plain HTTP."""
 
 import hashlib
 import random
@@ -25,12 +25,12 @@ def served(site: Any) -> Any:
 def remote(
     site: Any, name: str = "data.bin", sha256: str = DIGEST, size: int = 300_000
 ) -> RemoteFile:
-    """Return a file of the server, as the table of published data sets lists it."""
+    """Return a file of the server, as in the table of published data sets."""
     return RemoteFile(f"{site.url}/{name}", sha256, size)
 
 
-def test_a_file_comes_whole(served: Any, tmp_path: Path) -> None:
-    """The file has the server's bytes, others may read it, and the progress is reported."""
+def test_download_is_complete_and_reports_progress(served: Any, tmp_path: Path) -> None:
+    """Other users may read the file."""
     seen: list[int] = []
     path = fetch.download(remote(served), tmp_path, on_progress=lambda _, done: seen.append(done))
     assert path.read_bytes() == BODY
@@ -40,15 +40,13 @@ def test_a_file_comes_whole(served: Any, tmp_path: Path) -> None:
     assert seen[-1] == 300_000
 
 
-def test_a_wrong_checksum_keeps_nothing(served: Any, tmp_path: Path) -> None:
-    """A file with another checksum is reported with both checksums, and removed."""
+def test_file_with_wrong_checksum_is_removed(served: Any, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=rf"differs from the published one.*{'0' * 64}.*{DIGEST}"):
         fetch.download(remote(served, sha256="0" * 64), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> None:
-    """An interrupted download leaves the earlier file, and the next download is complete."""
+def test_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"older")
     served.cut = 100_000
     with pytest.raises(OutputError, match=r"/data\.bin: the download failed .*run the same comm"):
@@ -61,15 +59,13 @@ def test_a_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "url", ["http://localhost/data.bin", "ftp://localhost/x", "file:///etc/passwd", "https://"]
 )
-def test_only_https_is_asked(tmp_path: Path, url: str) -> None:
-    """Any address that is not https is refused before anything is opened."""
+def test_other_protocols_than_https_are_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(OutputError, match="only https is allowed"):
         fetch.download(RemoteFile(url, DIGEST, 1), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_redirect_stays_with_https(served: Any, tmp_path: Path) -> None:
-    """A redirect to https is followed; one to http or a file is refused."""
+def test_only_redirects_to_https_are_followed(served: Any, tmp_path: Path) -> None:
     served.redirects = {
         "/moved": "/data.bin",
         "/plain": served.url.replace("https", "http") + "/data.bin",
@@ -82,16 +78,17 @@ def test_a_redirect_stays_with_https(served: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_a_file_that_is_too_long_is_refused(served: Any, tmp_path: Path, says_length: bool) -> None:
-    """More bytes than published are refused, with and without a stated length."""
+def test_files_larger_than_published_are_refused(
+    served: Any, tmp_path: Path, says_length: bool
+) -> None:
+    """With and without a stated length."""
     served.says_length = says_length
     with pytest.raises(OutputError, match="larger than the published 1000 bytes"):
         fetch.download(remote(served, size=1000), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_without_the_file_is_reported(site: Any, tmp_path: Path) -> None:
-    """Without a server, or without the file, the error names the address and the reason."""
+def test_missing_file_and_missing_server_are_reported(site: Any, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"/nothing: the download failed .*404"):
         fetch.download(remote(site, "nothing"), tmp_path)
     with pytest.raises(OutputError, match=r"https://localhost:9/x: the download failed .*refused"):

@@ -1,4 +1,4 @@
-"""A published data set comes into a folder, checked, and stays there."""
+"""Fetching published data sets: archives, checksums and existing folders."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def a_zip(files: dict[str, bytes]) -> bytes:
+def make_zip(files: dict[str, bytes]) -> bytes:
     """Return the bytes of an archive."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -31,14 +31,13 @@ def a_zip(files: dict[str, bytes]) -> bytes:
 
 
 def data(site: Any, body: bytes, name: str, **settings: Any) -> PublishedDataset:
-    """Serve some bytes, and return them as a published data set."""
+    """Serve bytes and return them as a published data set."""
     site.files[f"/{name}"] = body
     remote = RemoteFile(f"{site.url}/{name}", digest(body), len(body))
     return PublishedDataset("made", "made up", "CC0", site.url, (remote,), **settings)
 
 
-def test_a_file_is_fetched_once(site: Any, tmp_path: Path) -> None:
-    """What is here and finished is not downloaded again."""
+def test_finished_files_are_not_fetched_again(site: Any, tmp_path: Path) -> None:
     made = data(site, TEXT, "a.jsonl")
     for _ in range(2):
         files = fetch.fetch(made, tmp_path / "out")
@@ -46,9 +45,8 @@ def test_a_file_is_fetched_once(site: Any, tmp_path: Path) -> None:
     assert site.asked == 1
 
 
-def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: Path) -> None:
-    """Files inside an archive are compared with the checksums that are known for them."""
-    body = a_zip({"made/a.jsonl": TEXT, "made/b.txt": b"b", "__MACOSX/made/._b.txt": b"-"})
+def test_archives_are_unpacked_and_their_files_checked(site: Any, tmp_path: Path) -> None:
+    body = make_zip({"made/a.jsonl": TEXT, "made/b.txt": b"b", "__MACOSX/made/._b.txt": b"-"})
     good = data(site, body, "made.zip", members={"made/a.jsonl": digest(TEXT)})
     files = fetch.fetch(good, tmp_path / "good")
     assert {path.name for path in files} == {"a.jsonl", "b.txt", "made.zip"}
@@ -62,16 +60,14 @@ def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: P
     assert not (tmp_path / "bad/made/a.jsonl").exists()
 
 
-def test_somebody_elses_folder_is_left_alone(site: Any, tmp_path: Path) -> None:
-    """A folder that holds other things is refused, and nothing is downloaded."""
+def test_folder_with_other_files_is_refused(site: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="not empty and was not written by winosmith"):
         fetch.fetch(data(site, TEXT, "a.jsonl"), tmp_path)
     assert site.asked == 0
 
 
-def test_the_known_data_sets_are_well_formed() -> None:
-    """Every address is https, every checksum is one, names are unique, sizes are known."""
+def test_published_data_sets_are_well_formed() -> None:
     names = [known.name for known in PUBLISHED]
     assert len(set(names)) == len(names) >= 10
     for known in PUBLISHED:
@@ -100,15 +96,14 @@ FILES_HERE = {
 
 
 @pytest.mark.parametrize("name", FILES_HERE)
-def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
-    """The checksums and sizes in the table are those of the published files themselves."""
+def test_checksums_match_the_published_files(data_dir: Path, name: str) -> None:
     known = fetch.find_published(name)
     folder = data_dir / FILES_HERE[name]
     wanted = {remote.name: remote.sha256 for remote in known.remotes if not remote.is_archive}
     wanted |= {Path(member).name: checksum for member, checksum in known.members.items()}
     wanted.pop(
         "train_xl.jsonl", None
-    )  # its ids were not at hand: the file here is not the original
+    )  # its ids were not available: the file here is not the original
     assert wanted
     for file, checksum in wanted.items():
         assert digest((folder / file).read_bytes()) == checksum
@@ -117,7 +112,6 @@ def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
             assert (folder / remote.name).stat().st_size == remote.size
 
 
-def test_an_unknown_name_lists_the_known_ones() -> None:
-    """Asking for a data set that is not known tells those that are."""
+def test_unknown_name_is_reported_with_the_known_ones() -> None:
     with pytest.raises(OutputError, match="unknown published data set 'gap'; use winogrande, wsc"):
         fetch.find_published("gap")

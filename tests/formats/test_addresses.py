@@ -1,4 +1,4 @@
-"""Data sets of the Hub, and tasks of harnesses, are read wherever data are accepted."""
+"""Reading data sets of the Hugging Face Hub and tasks of evaluation harnesses."""
 
 import json
 import re
@@ -52,7 +52,7 @@ for address in sys.argv[1:]:
 
 
 def _read(place: Path, *addresses: str) -> list[Any]:
-    """Read addresses in a process of its own, offline; return problems or errors."""
+    """Read addresses offline, in a separate process; return problems or errors."""
     printed = run_alone(READ, *addresses, where=place)
     return [json.loads(line) for line in re.findall(r"RESULT(.*)", printed)]
 
@@ -66,8 +66,7 @@ def _write(path: Path) -> Path:
 WANTED = [[row["question"], row["choices"], n % 3] for n, row in enumerate(ROWS)]
 
 
-def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
-    """An address gives the one split, or the named one; others are listed in the error."""
+def test_hub_data_set_is_read_from_its_only_or_named_split(tmp_path: Path) -> None:
     installed("datasets")
     _write(tmp_path / "one/train.jsonl")
     for split in ("train", "test"):
@@ -91,8 +90,9 @@ def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
     assert found[9] == "hf:a:b:c: the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
 
 
-def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The error about a gated data set says what its user must do."""
+def test_error_about_a_gated_data_set_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     datasets = needed("datasets")
     error = datasets.exceptions.DatasetNotFoundError("Dataset 'a/b' is a gated dataset on the Hub.")
 
@@ -104,8 +104,8 @@ def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path
         data.read(f"hf:{tmp_path}")
 
 
-def test_an_unreachable_hub_is_asked_once(tmp_path: Path) -> None:
-    """The library's own repetitions, of half a minute for each request, are not run."""
+def test_unreachable_hub_is_not_retried(tmp_path: Path) -> None:
+    """The `datasets` library would retry each request for half a minute."""
     installed("datasets")
     script = f"""
 import os, time
@@ -118,8 +118,8 @@ time.sleep = lambda seconds: print("waited", seconds)
     assert "'org/name' can't be reached on the Hub; connect to the internet" in printed
 
 
-def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:
-    """Its own functions make the questions; contexts that differ are the choices."""
+def test_lm_eval_task_is_read(tmp_path: Path) -> None:
+    """The task's own functions make the questions. Contexts that differ are the choices."""
     installed("lm_eval")
     rows = _write(tmp_path / "rows.jsonl")
     for name, text in (("mine", TASK), ("gaps", CONTEXTS)):
@@ -138,8 +138,7 @@ def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:
     assert found[4] == "lm-eval:no.yaml: there is no such file"
 
 
-def test_our_own_task_is_read_as_the_problems_that_it_was_made_of(tmp_path: Path) -> None:
-    """The task that `convert --to lm-eval` writes gives each problem's answer again."""
+def test_exported_lm_eval_task_is_read_with_its_answers(tmp_path: Path) -> None:
     installed("lm_eval")
     from winosmith.release import write_lm_eval_task
     from winosmith.testing import make_twins
@@ -151,8 +150,7 @@ def test_our_own_task_is_read_as_the_problems_that_it_was_made_of(tmp_path: Path
     assert [len(options) for _, options, _ in found] == [2] * len(twins)
 
 
-def test_objects_of_inspect_are_read() -> None:
-    """A task and its data set give the same problems as their records."""
+def test_inspect_task_and_dataset_are_read() -> None:
     installed("inspect_ai")
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
@@ -174,8 +172,7 @@ def test_objects_of_inspect_are_read() -> None:
         formats.read(MemoryDataset([Sample("Why?")]))
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the extra that installs what is missing."""
+def test_error_about_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, address, extra in (
         ("datasets", "hf:a/b", "hub"),
         ("lm_eval", "lm-eval:x", "lm-eval"),

@@ -1,4 +1,4 @@
-"""Blanks that touch a word, and blanks that are written otherwise."""
+"""Blanks that touch a word, and blanks in another spelling."""
 
 import json
 import re
@@ -27,8 +27,7 @@ GLUED = "Monica was kind to Rebecca because _had time."
         ('She said: "_had it."', 'She said: "_ had it."'),
     ],
 )
-def test_a_word_is_parted_from_the_blank(printed: str, meant: str) -> None:
-    """A space parts the blank from the word on either side of it."""
+def test_blank_is_separated_from_adjacent_words(printed: str, meant: str) -> None:
     assert separate_blank(printed) == meant
 
 
@@ -40,13 +39,13 @@ def test_a_word_is_parted_from_the_blank(printed: str, meant: str) -> None:
         "قال إن ال_ كبير", "no blank", "_ and _had", "The ex-_ left.", "\u201c_\u201d fell.",
     ],
 )  # fmt: skip
-def test_what_belongs_to_the_blank_stays(sentence: str) -> None:
-    """Marks, endings, and scripts whose words no spaces part are left as they are."""
+def test_marks_and_endings_stay_attached_to_the_blank(sentence: str) -> None:
+    """So do words of scripts that are written without spaces."""
     assert separate_blank(sentence) == sentence
 
 
 def files(tmp_path: Path) -> dict[str, Path]:
-    """Return a small file with a glued blank in each of four formats."""
+    """Write small files with a glued blank in four formats; return their paths."""
     own = {"id": "x", "sentence": GLUED, "options": ["Monica", "Rebecca"]}
     theirs = {"qID": "x", "sentence": GLUED, "option1": "Monica", "option2": "Rebecca"}
     made = {
@@ -62,27 +61,24 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["csv", "evograd", "winogrande", "winosmith"])
-def test_glued_blanks_are_parted_when_read(tmp_path: Path, name: str) -> None:
-    """Whatever the format, no option runs into a word, and how many blanks were mended is said."""
+def test_glued_blanks_are_separated_with_a_note_in_every_format(tmp_path: Path, name: str) -> None:
     with pytest.warns(ReadingNote, match=r"1 sentence has a blank that touches .*'because _had"):
         problem = formats.read(files(tmp_path)[name])[-1]
     assert "because Monica had time." in problem.fill(0)
 
 
-def test_as_written_leaves_them(tmp_path: Path) -> None:
-    """`as_written` gives the sentence as it stands in the file."""
+def test_as_written_keeps_glued_blanks(tmp_path: Path) -> None:
     assert formats.read(files(tmp_path)["csv"], as_written=True)[0].sentence == GLUED
 
 
 def test_one_edit_beside_a_glued_blank_is_one_edit(tmp_path: Path) -> None:
-    """EvoGrad's child of one changed word has edit depth 1, though its blank is printed glued."""
+    """In EvoGrad, a child with one changed word has edit depth 1."""
     with pytest.warns(ReadingNote):
         data = formats.read(files(tmp_path)["evograd"])
     assert depths(data)[1].edit == 1
 
 
-def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None:
-    """Edits that fitted the sentences as they stood fit them as they are read."""
+def test_positions_of_edits_are_adjusted_to_separated_blanks(tmp_path: Path) -> None:
     root = Problem("r", GLUED, ("Monica", "Rebecca"), 0)
     changed = GLUED.replace("time", "money")
     at = tokenize(GLUED).index("time")
@@ -103,8 +99,7 @@ def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "written", ["____", "__", "\uff3f", "\uff3f\uff3f", "[MASK]", "<mask>", "[BLANK]", "(blank)"]
 )
-def test_blanks_of_others_get_a_hint(tmp_path: Path, written: str) -> None:
-    """A blank that is written otherwise is refused with what to write instead."""
+def test_blank_in_another_spelling_is_refused_with_a_hint(tmp_path: Path, written: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f"sentence,option1,option2\nThe cup fell because {written} slid.,a,b\n")
     told = f"1 is needed: write one '_' in place of {written!r}"
@@ -114,8 +109,8 @@ def test_blanks_of_others_get_a_hint(tmp_path: Path, written: str) -> None:
         Claim("c", f"As {written} fell.", "cup")
 
 
-def test_a_sentence_without_any_blank_may_be_a_question() -> None:
-    """Where nothing looks like a blank, how a question says that it has none is told."""
+def test_error_about_a_missing_blank_explains_questions() -> None:
+    """A claim can't be a question, so its error doesn't."""
     with pytest.raises(ProblemError, match=r"1 is needed; mark a question with \"blank\": null$"):
         Problem("p", "The mask fell.", ("a", "b"))
     with pytest.raises(ProblemError, match=r"has no blanks \('_'\); 1 is needed$"):

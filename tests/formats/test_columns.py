@@ -1,4 +1,4 @@
-"""Columns of any script and spelling, two families of them in a row, and many of them."""
+"""Columns of any script and spelling, columns in two languages, and very many columns."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ NAMES = ("Größe (cm)", "分野", "ペア", "z.B. Länge", "=1+1", "a, b", "व
 
 
 def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") -> Path:
-    """Return a new file with these rows: JSON Lines, or a table."""
+    """Write rows into a new file, as JSON Lines or a table."""
     path = folder / f"rows{suffix}"
     if suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -35,8 +35,9 @@ def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") ->
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4))
-def test_fields_of_any_name_come_back(tmp_path_factory: pytest.TempPathFactory, names: Any) -> None:
-    """What a table and JSON Lines write of a field, they read by the same name."""
+def test_fields_of_any_name_round_trip(
+    tmp_path_factory: pytest.TempPathFactory, names: Any
+) -> None:
     path = tmp_path_factory.mktemp("any") / "out"
     keys = [make_extra_key(of, name) for name in names for of in ("csv", "questions")]
     made = [Problem("p", "A _ b.", ("x", "y"), 0, extra=Extra(dict.fromkeys(keys, "v")))]
@@ -47,8 +48,7 @@ def test_fields_of_any_name_come_back(tmp_path_factory: pytest.TempPathFactory, 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 @pytest.mark.parametrize("question", [False, True])
-def test_names_of_columns_are_kept(tmp_path: Path, suffix: str, question: bool) -> None:
-    """Names in any script and with any mark are those of fields, of schemas and of questions."""
+def test_column_names_of_any_script_are_kept(tmp_path: Path, suffix: str, question: bool) -> None:
     options = {"option1": "x", "option2": "y", "answer": "1"}
     text = {"question": "Why?"} if question else {"sentence": "A _ b."}
     row = text | options | dict.fromkeys(NAMES, "v")
@@ -87,7 +87,7 @@ def test_ids_are_read_from_a_named_column_in_any_format(
 
 
 def sentences(*languages: str) -> list[dict[str, Any]]:
-    """Return a row for each half of ten twins, with a sentence and options in each language."""
+    """Return a row for each half of ten twins, with a sentence and options per language."""
     return [
         {"qID": f"d{n}-{half + 1}", "ペア": n} | {
             key: text for name in languages for key, text in (
@@ -98,8 +98,8 @@ def sentences(*languages: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_a_sentence_is_never_read_with_options_of_another_language(tmp_path: Path) -> None:
-    """Of two families of columns the reader asks which is meant, whatever else is named."""
+def test_columns_in_two_languages_must_be_named(tmp_path: Path) -> None:
+    """Naming only the sentence or only the options is not enough."""
     path = put(tmp_path, sentences("English ", "Dutch "), ".csv")
     asked = "'English Option 1', 'English Option 2' or 'Dutch Option 1', 'Dutch Option 2'"
     for columns in (None, Columns(("Dutch Sentence",))):
@@ -121,10 +121,10 @@ def test_a_sentence_is_never_read_with_options_of_another_language(tmp_path: Pat
         ({"question_nl": "Waarom?"}, {"choices_nl": ["x", "y"]}),
     ],
 )
-def test_families_are_known_by_their_words_and_numbers(
+def test_translated_columns_are_recognised_by_their_names(
     tmp_path: Path, named: dict[str, Any], others: dict[str, Any]
 ) -> None:
-    """A question with a word of its own is asked about; a plain one has the plain options."""
+    """A question with a translated name needs named choices; a plain one has the plain options."""
     plain = {"choices": ["a", "b"]} if "choices_nl" in others else {"option1": "a", "option2": "b"}
     rows = [{"question": "Why?", **plain, **others, **named, "answer": n} for n in (0, 1)]
     path = put(tmp_path, rows)
@@ -134,8 +134,7 @@ def test_families_are_known_by_their_words_and_numbers(
 
 
 @pytest.mark.parametrize("text", ["罐子{}倒了，因为_很{}。", "{}번 상자에서 _가 {}."])
-def test_a_blank_may_touch_words_of_scripts_that_allow_it(tmp_path: Path, text: str) -> None:
-    """In Chinese the blank touches other words, and in Korean a particle; it is a blank anyway."""
+def test_blank_may_touch_chinese_words_and_korean_particles(tmp_path: Path, text: str) -> None:
     rows = [{"문장": text.format(at // 2, "ab"[at % 2]), "x 1": "p", "x 2": "q", "y": at % 2}
             for at in range(20)]  # fmt: skip
     data = formats.read(
@@ -144,8 +143,7 @@ def test_a_blank_may_touch_words_of_scripts_that_allow_it(tmp_path: Path, text: 
     assert all(problem.blank is not None for problem in data)
 
 
-def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
-    """A column of any name with one `_` in its texts is the sentence; its twins are found."""
+def test_column_with_blanks_is_the_sentence_whatever_its_name(tmp_path: Path) -> None:
     rows = [{"Satz": row.pop("Sentence"), **row} for row in sentences("")]
     assert len(formats.read(put(tmp_path, rows, ".csv")).twins) == 10
     path = put(tmp_path, [{**row, "qID": n} for n, row in enumerate(rows)], ".csv")
@@ -155,10 +153,10 @@ def test_a_sentence_is_found_by_its_blank(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("letters", [*LETTERS.values(), *OTHER_SERIES])
 @pytest.mark.parametrize("where", ["labels", "columns", "signs", "text"])
-def test_letters_are_read_in_the_order_of_their_script(
+def test_letters_are_counted_in_the_order_of_their_script(
     tmp_path: Path, letters: str, where: str
 ) -> None:
-    """В is the third option wherever letters mark options; ث is fourth in أبتث."""
+    """В is the third letter, and ث is fourth in أبتث."""
     signs, texts = letters[:4], ("red", "blue", "green", "gray")
     pairs = [*zip(signs, texts, strict=True)]
     marked: dict[str, dict[str, Any]] = {
@@ -176,15 +174,14 @@ def test_letters_are_read_in_the_order_of_their_script(
     "signs", ["ⒶⒷⒸⒹ", "⑴⑵⑶⑷", "㈎㈏㈐㈑", ["(1)", "(2)", "(3)", "(4)"], ["i", "II", "III.", "(IV)"],
               ["الف", "ب", "ج", "د"]]
 )  # fmt: skip
-def test_enclosed_letters_and_roman_numerals_are_read(tmp_path: Path, signs: list[str]) -> None:
-    """Letters in circles or brackets, roman numerals and the name of alef mark options."""
+def test_enclosed_letters_and_roman_numerals_mark_options(tmp_path: Path, signs: list[str]) -> None:
     rows = [{"question": "Why?", "choices": ["red", "blue", "green", "gray"], "answer": sign}
             for sign in signs]  # fmt: skip
     assert formats.read(put(tmp_path, rows)).answers == (0, 1, 2, 3)
 
 
-def test_answers_of_no_kind_are_bad_records(tmp_path: Path) -> None:
-    """Answers that name no choice are bad even if two orders of letters fit the others."""
+def test_answers_that_name_no_choice_are_bad_records(tmp_path: Path) -> None:
+    """Two orders of letters fit the other answers."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "بجبجأ"]
     found = formats.scan(put(tmp_path, [*rows, *({**rows[0], "answer": "سؤال"} for _ in range(3))]),
                          columns=Columns(answer_is="letter"))  # fmt: skip
@@ -193,16 +190,15 @@ def test_answers_of_no_kind_are_bad_records(tmp_path: Path) -> None:
     assert [bad.line for bad in formats.scan(put(tmp_path, rows)).bad] == [6, 7, 8]
 
 
-def test_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
-    """The Latin B among Cyrillic letters may be the second or the third option."""
+def test_answers_with_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
+    """Among Cyrillic letters, a Latin B may be the second or the third option."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "АБВГАБBА"]
     told = r":7: the answers mix letters of several scripts.*Cyrillic in most rows, Latin in line 7"
     with pytest.raises(FormatError, match=told):
         formats.read(put(tmp_path, rows))
 
 
-def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
-    """Labels that differ in case or marks are one class; the rows of a possible typo are bad."""
+def test_spellings_of_a_label_are_merged_and_typos_are_bad_records(tmp_path: Path) -> None:
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": ("yes", "no")[n % 2]}
             for n in range(60)]  # fmt: skip
     for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo"), (40, "yes."), (50, "t")):
@@ -223,8 +219,8 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
     assert "the label 'yse' (line 31) is rare" in named.notes
 
 
-def test_a_rare_class_is_reported(tmp_path: Path) -> None:
-    """A label that hardly any row has is a class with a note: it may be right."""
+def test_rare_label_is_a_class_with_a_note(tmp_path: Path) -> None:
+    """It may be correct."""
     rows = [{"question": f"Is it {n}?", "answer": ("yes", "no")[n % 2]} for n in range(60)]
     rows[3]["answer"] = "N/A"
     for at in (5, 7, 9):
@@ -250,10 +246,9 @@ def test_a_rare_class_is_reported(tmp_path: Path) -> None:
         ("not_so", "Not so"),
     ],
 )
-def test_marks_of_any_script_and_invisible_ones_make_no_class(
+def test_marks_and_invisible_characters_make_no_new_class(
     tmp_path: Path, usual: str, other: str
 ) -> None:
-    """A label with its script's full stop, or an invisible character, is no new class."""
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": (usual, "否")[n % 2]}
             for n in range(20)]  # fmt: skip
     rows[4]["label"] = rows[6]["label"] = other
@@ -286,10 +281,10 @@ def test_marks_of_any_script_and_invisible_ones_make_no_class(
         (("sí", "si", "no"), ("no", "si", "sí"), "'sí' .* and 'si' .* may be one class"),
     ],
 )
-def test_two_words_for_one_class_are_one_or_reported(
+def test_synonymous_labels_are_merged_or_reported(
     tmp_path: Path, labels: tuple[str, ...], options: tuple[str, ...], note: str
 ) -> None:
-    """Two words for yes are one class if the file has both for no; other words have a note."""
+    """Two words for yes are merged if the file also has both for no."""
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": labels[n % len(labels)]}
             for n in range(24)]  # fmt: skip
     found = formats.scan(put(tmp_path, rows))
@@ -297,8 +292,7 @@ def test_two_words_for_one_class_are_one_or_reported(
     assert re.search(note, found.notes[-1])
 
 
-def test_flags_may_belong_to_columns(tmp_path: Path) -> None:
-    """A list of zeros with a single one is the answer also if each choice has a column."""
+def test_flags_may_mark_the_answer_among_columns_of_choices(tmp_path: Path) -> None:
     row = {"question": "Why?", "A": "w", "B": "x", "C": "y"}
     assert formats.read(put(tmp_path, [{**row, "answer": [0, 0, 1]}])).answers == (2,)
     both = formats.scan(put(tmp_path, [{**row, "answer": [0, 1, 1]}]))
@@ -314,10 +308,10 @@ def test_flags_may_belong_to_columns(tmp_path: Path) -> None:
         (("Option {}", "선택 {}"), "가나"),
     ],
 )
-def test_options_of_another_language_are_never_taken_for_the_question_s(
+def test_named_question_does_not_select_options_of_a_language(
     tmp_path: Path, names: tuple[str, str], others: str
 ) -> None:
-    """If options have words for option of two languages, a named question does not choose one."""
+    """The columns of options have words for "option" in two languages."""
     marks = ("AB", others) if others == "가나" else (others, others)
     rows = [
         {"Sentence": f"The cup hit jug {n} as the _ fell.", "Sentensi": f"Kikombe {n} kwa _ sana."}
@@ -334,8 +328,8 @@ def test_options_of_another_language_are_never_taken_for_the_question_s(
     assert {problem.options for problem in found.problems} == {("word 1x", "word 1y")}
 
 
-def test_half_named_columns_are_reported(tmp_path: Path) -> None:
-    """If the user names only the question or the choices, a note names the others."""
+def test_detected_half_of_named_columns_is_reported(tmp_path: Path) -> None:
+    """The user names only the question or only the choices; a note names the others."""
     row = {
         "question": "Why?",
         "choices": ["a", "b"],
@@ -351,8 +345,8 @@ def test_half_named_columns_are_reported(tmp_path: Path) -> None:
     assert note == "'choices' are read as the choices, and 'question' as the question"
 
 
-def test_options_of_two_languages_are_no_question(tmp_path: Path) -> None:
-    """Of two groups of numbered columns neither is the question if a column has blanks."""
+def test_options_of_two_languages_are_not_a_question(tmp_path: Path) -> None:
+    """A column with blanks is the question, and the choices must be named."""
     row = {"option_en_1": "cup", "option_en_2": "jug", "option_nl_1": "kop", "option_nl_2": "kan"}
     rows = [{"Satz": f"The _ is {n}.", **row, "answer": n % 2 + 1} for n in range(9)]
     with pytest.raises(FormatError, match="the choices may be 'option_en_1', 'option_en_2' or"):
@@ -363,8 +357,8 @@ def test_options_of_two_languages_are_no_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sentence", "option1", "option2"])
-def test_texts_under_a_key_are_bad_records(tmp_path: Path, name: str) -> None:
-    """A mapping of languages is not read as the text of its JSON."""
+def test_mapping_of_languages_is_a_bad_record(tmp_path: Path, name: str) -> None:
+    """It is not read as a text of JSON."""
     row = {"id": "a", "sentence": "The _ fell.", "option1": "cup", "option2": "jug", "twin_id": "t"}
     found = formats.scan(
         put(tmp_path, [row, {**row, "id": "b", name: {"en": "A _ b.", "nl": "x"}}])
@@ -377,22 +371,22 @@ def test_texts_under_a_key_are_bad_records(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("letters", ["א׳ ב'", "\u1100\u1161 \u1102\u1161", "（ａ） ｂ．"])
-def test_letters_may_have_a_mark_or_be_in_parts(tmp_path: Path, letters: str) -> None:
-    """A Hebrew letter may have a geresh, and a Korean one may be decomposed."""
+def test_letters_may_have_a_mark_or_be_decomposed(tmp_path: Path, letters: str) -> None:
+    """A Hebrew letter may have a geresh."""
     rows = [{"question": "Why?", "A": "w", "B": "x", "answer": one} for one in letters.split()]
     assert formats.read(put(tmp_path, rows)).answers == (0, 1)
 
 
 @pytest.mark.parametrize("said", ["cre\u0300me", "crème\u200b", "\ufeffCrème"])
-def test_an_answer_is_the_option_that_looks_the_same(tmp_path: Path, said: str) -> None:
-    """Neither the form of an accent nor an invisible character makes an answer another text."""
+def test_answer_matches_the_option_that_looks_the_same(tmp_path: Path, said: str) -> None:
+    """It may differ in Unicode form, case and invisible characters."""
     row = {"question": "Why?", "option1": "tea", "option2": "crème"}
     rows = [{**row, "answer": answer} for answer in (said, "tea")]
     assert formats.read(put(tmp_path, rows)).answers == (1, 0)
 
 
-def test_a_typo_in_two_of_a_few_rows_is_reported(tmp_path: Path) -> None:
-    """A word in 2 rows that differs in one letter from one in 10 rows may be a typo."""
+def test_label_in_2_rows_near_one_in_10_is_a_typo(tmp_path: Path) -> None:
+    """Its rows are bad records. The labels differ in one letter."""
     labels = ["entailment", "neutral", "contradiction"] * 12
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": one} for n, one in enumerate(labels)]
     rows[2]["label"] = rows[5]["label"] = "contradition"
@@ -405,10 +399,10 @@ def test_a_typo_in_two_of_a_few_rows_is_reported(tmp_path: Path) -> None:
     ("options", "numbers"), [("2341", (1.0, 2.0)), (("2.0", "3.0", "4.0", "1.0"), (1, 2))]
 )
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_whole_numbers_that_are_options_are_texts_with_and_without_a_point(
+def test_numbers_that_may_be_texts_or_places_of_options_are_refused(
     tmp_path: Path, options: Sequence[str], numbers: Sequence[float], suffix: str
 ) -> None:
-    """Of the options 2, 3, 4 and 1, nobody knows whether 1.0 is the first or the last one."""
+    """If the options are 2, 3, 4 and 1, the answer 1.0 may be the first or the last one."""
     rows = [{"question": "Why?", **dict(zip("ABCD", options, strict=True)), "answer": number}
             for number in numbers]  # fmt: skip
     path = put(tmp_path, rows, suffix)
@@ -426,10 +420,10 @@ def test_whole_numbers_that_are_options_are_texts_with_and_without_a_point(
         ("Why?\n- A. w\n- B. x", ("w", "x")),
     ],
 )
-def test_options_in_a_text_may_have_signs_inside(
+def test_only_letters_in_series_begin_an_option_in_a_text(
     tmp_path: Path, text: str, options: tuple[str, str]
 ) -> None:
-    """Only signs that continue the series begin an option; a text without any is reported."""
+    """A text without such letters is reported."""
     rows = [{"question": f"{text} {n}", "answer": "AB"[n % 2]} for n in range(9)]
     found = formats.scan(put(tmp_path, [*rows, {"question": "Why?", "answer": "A"}]))
     item = found.items[0]
@@ -439,8 +433,7 @@ def test_options_in_a_text_may_have_signs_inside(
     assert bad.reason == "'question' contains no choices after letters such as 'A.' and 'B.'"
 
 
-def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:
-    """A null that fills up a list is no option; a text that two options have is no key."""
+def test_null_is_not_an_option_and_ambiguous_key_is_a_bad_record(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": ["w", "x", None], "answer": a} for a in "wx"]
     rows.append({"question": "Why?", "choices": ["W", "x", "w "], "answer": "w"})
     rows.append({"question": "Why?", "choices": ["Paris", "x", "paris "], "answer": "PARIS"})
@@ -464,7 +457,7 @@ def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path
 def test_na_is_a_choice_if_an_answer_names_it(
     tmp_path: Path, cells: tuple[str, str], answers: tuple[object, object], sizes: tuple[int, int]
 ) -> None:
-    """NA is an empty cell of R only in some rows, beside two choices, and if no answer means it."""
+    """Otherwise, it is an empty cell if another row has a value there and two choices remain."""
     rows = [
         {"question": "Why?", **dict(zip("ABC", row.split(), strict=True)), "answer": answer}
         for row, answer in zip(cells, answers, strict=True)
@@ -474,8 +467,7 @@ def test_na_is_a_choice_if_an_answer_names_it(
     assert None not in found.answers
 
 
-def test_a_missing_value_with_a_sign_is_a_choice(tmp_path: Path) -> None:
-    """An answer such as None or -1.0 is no gap if a choice says so, also after its letter."""
+def test_missing_value_such_as_none_is_an_answer_if_it_is_a_choice(tmp_path: Path) -> None:
     numbers = [{"question": f"{n}?", "A": "-1.0", "B": "2.5", "answer": a}
                for n, a in enumerate(("-1.0", "2.5"))]  # fmt: skip
     assert formats.read(put(tmp_path, numbers)).answers == (0, 1)
@@ -484,8 +476,8 @@ def test_a_missing_value_with_a_sign_is_a_choice(tmp_path: Path) -> None:
     assert formats.read(put(tmp_path, rows)).answers == (0, 1)
 
 
-def test_a_rare_class_stays_if_it_is_no_typo(tmp_path: Path) -> None:
-    """Spellings of a class are counted together, and another class may be rare."""
+def test_rare_class_is_kept_if_it_is_not_a_typo(tmp_path: Path) -> None:
+    """Spellings of a class are counted together."""
     for labels in (["yes"] * 12 + ["no"] * 2, ["so"] * 20 + ["No", "No", "no", "no"]):
         rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": label}
                 for n, label in enumerate(labels)]  # fmt: skip
@@ -496,10 +488,10 @@ def test_a_rare_class_stays_if_it_is_no_typo(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [{"sentence": "A _ b."}, {"question": "Why?"}])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_whole_numbers_with_a_point_are_whole(
+def test_answers_may_be_integers_written_as_floats(
     tmp_path: Path, text: dict[str, str], suffix: str
 ) -> None:
-    """A column of numbers with a gap is written as 1.0 and 2.0; the gap is a withheld answer."""
+    """Programs write integers as 1.0 and 2.0 if one is missing. The missing answer is withheld."""
     made = [text | {"option1": "x", "option2": "y", "answer": answer} for answer in (2.0, "", 1.0)]
     assert formats.read(put(tmp_path, made, suffix)).answers == (1, None, 0)
     for missing in ("NaN", "NA", "-1.0", "#N/A"):
@@ -508,8 +500,7 @@ def test_whole_numbers_with_a_point_are_whole(
 
 
 @pytest.mark.parametrize("missing", ["NA", "n/a", "None", "NULL", "-", "?", "nan"])
-def test_a_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, missing: str) -> None:
-    """The empty cells of R are neither an answer nor a choice; a choice that says so is one."""
+def test_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, missing: str) -> None:
     rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "C": ("z", "NA")[n % 2],
              "answer": (1, 2, 1, missing)[n % 4]} for n in range(20)]  # fmt: skip
     found = formats.scan(put(tmp_path, rows))
@@ -521,10 +512,10 @@ def test_a_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, miss
     assert formats.read(put(tmp_path, texts)).answers == (0, 1) * 2
 
 
-def test_a_wide_table_is_read_in_one_look_at_each_name(
+def test_column_names_of_a_wide_table_are_normalised_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows of 3,000 columns are read without a look at all names for each; no error lists all."""
+    """They are not normalised for each row. Errors don't list all 3,000 columns."""
     from winosmith.formats import _names
 
     looks, real = list[str](), _names.normalise
@@ -560,15 +551,12 @@ SIZES = {
         {"sentence": f"A {k} _ b.", "option1": "w", "option2": "x", "answer": 1, "id": f"i{k}",
          **{f"c{c}": "v" for c in range(20 * n)}} for k in range(3)],
 }  # fmt: skip
-"""Rows of one kind whose number, or whose number of parts, grows with n."""
+"""Functions that return rows whose number, or number of parts, grows with n."""
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_the_work_grows_with_the_input(kind: str) -> None:
-    """Sixteen times the rows, columns, options or nested questions take at most that much work.
-
-    Work is the number of function calls and of steps of comprehensions in the folder of formats.
-    """
+def test_work_of_reading_is_linear_in_the_input(kind: str) -> None:
+    """Work is the number of function calls and comprehension steps in the `formats` package."""
 
     def work(n: int) -> int:
         steps, folder = 0, str(Path(formats.__file__).parent)
@@ -593,16 +581,16 @@ def test_the_work_grows_with_the_input(kind: str) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"answer": ""}, {"answer": "NA"}, {"label": [0, 1]}])
-def test_a_flag_is_the_key_whatever_the_text(tmp_path: Path, more: dict[str, object]) -> None:
-    """A flagged choice is the key, also if its text is NA or the answer column is empty."""
+def test_flagged_choice_is_the_key_whatever_its_text(
+    tmp_path: Path, more: dict[str, object]
+) -> None:
     flags = [{"text": "DE", "correct": False}, {"text": "NA", "correct": True}]
     choices = ["DE", "NA"] if "label" in more else flags
     rows = [{"question": f"Why {n}?", "choices": choices, **more} for n in range(4)]
     assert formats.read(put(tmp_path, rows)).answers == (1,) * 4
 
 
-def test_a_flag_may_be_a_word(tmp_path: Path) -> None:
-    """Flags such as "true" and "no" are those of JSON."""
+def test_flags_may_be_words(tmp_path: Path) -> None:
     for yes, no in (("true", "False"), ("Yes", "no")):
         flags = [{"text": "DE", "isCorrect": no}, {"text": "NA", "isCorrect": yes}]
         rows = [{"question": f"Why {n}?", "choices": flags} for n in range(4)]
@@ -616,8 +604,10 @@ def test_a_flag_may_be_a_word(tmp_path: Path) -> None:
         (Columns(choices=("A_de", "B_de")), "may not be the choices of 'question'"),
     ],
 )
-def test_half_of_a_translation_is_not_joined_with_the_original(named: Columns, asked: str) -> None:
-    """With question and choices in two languages, naming one asks for the other."""
+def test_translated_question_is_not_joined_with_original_choices(
+    named: Columns, asked: str
+) -> None:
+    """With both in two languages, naming one of them asks for the other."""
     row = {"question": "Which floats?", "A": "cork", "B": "lead", "answer": "A"}
     row |= {"Frage": "Was schwimmt?", "A_de": "Kork", "B_de": "Blei"}
     with pytest.raises(FormatError, match=asked):

@@ -5,8 +5,8 @@ from pathlib import Path
 from winosmith import formats
 
 
-def test_a_question_reads_as_one_sentence(data_dir: Path) -> None:
-    """Cause and effect become "because" and "so"; the alternatives begin small, but not "I"."""
+def test_premise_and_alternative_become_one_sentence(data_dir: Path) -> None:
+    """They are joined by "because" or "so". Alternatives start in lower case, except for "I"."""
     copa = formats.read(data_dir / "copa/copa-all.xml")
     assert copa[0].fill_all() == (
         "My body cast a shadow over the grass because the sun was rising.",
@@ -18,15 +18,13 @@ def test_a_question_reads_as_one_sentence(data_dir: Path) -> None:
     assert len(speaking) == 333
 
 
-def test_the_answers_are_balanced(data_dir: Path) -> None:
-    """Each half has 250 questions with the first and 250 with the second alternative right."""
+def test_answers_of_both_halves_are_balanced(data_dir: Path) -> None:
     for name in ("dev", "test"):
         answers = formats.read(data_dir / f"copa/copa-{name}.xml").answers
         assert [answers.count(index) for index in (0, 1)] == [250, 250]
 
 
-def test_the_gold_file_agrees(data_dir: Path) -> None:
-    """The ids and answers are those of the authors' gold.all."""
+def test_ids_and_answers_match_the_gold_file(data_dir: Path) -> None:
     copa = formats.read(data_dir / "copa/copa-all.xml")
     gold = [line.split() for line in (data_dir / "copa/results/gold.all").read_text().splitlines()]
     assert [(row[0], row.index("1", 1) - 1) for row in gold] == list(
@@ -34,8 +32,7 @@ def test_the_gold_file_agrees(data_dir: Path) -> None:
     )
 
 
-def test_both_files_hold_the_same_problems(data_dir: Path) -> None:
-    """SuperGLUE's test question i is the XML's item 501 + i."""
+def test_superglue_test_set_matches_the_xml(data_dir: Path) -> None:
     xml = {p.id: p for p in formats.read(data_dir / "copa/copa-test.xml")}
     for problem in formats.read(data_dir / "superglue_copa/test.jsonl"):
         same = xml[str(501 + int(problem.id))]
@@ -43,15 +40,14 @@ def test_both_files_hold_the_same_problems(data_dir: Path) -> None:
         assert problem.answer is None
 
 
-def test_the_document_type_is_not_fetched(data_dir: Path, tmp_path: Path) -> None:
-    """The file is read although the document type that it names is nowhere near."""
+def test_xml_is_read_without_its_document_type_definition(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "copa.xml").write_bytes((data_dir / "copa/copa-dev.xml").read_bytes())
     assert not (tmp_path / "copa.dtd").exists()
     assert len(formats.read(tmp_path / "copa.xml")) == 500
 
 
-def test_labels_may_be_names_of_choices() -> None:
-    """Hugging Face's `super_glue` has classes, "choice1" and "choice2", and -1 for no label."""
+def test_labels_may_be_class_names_of_hugging_face() -> None:
+    """Its `super_glue` has "choice1" and "choice2", and -1 without a label."""
     row = {
         "premise": "It fell.",
         "choice1": "It broke.",

@@ -1,4 +1,4 @@
-"""Plain tables: what people make with spreadsheets."""
+"""Plain tables, as people write them with spreadsheets."""
 
 import json
 from pathlib import Path
@@ -11,15 +11,15 @@ from winosmith.errors import FormatError
 
 
 def read(tmp_path: Path, text: str) -> Dataset:
-    """Return what is read of a table with this text."""
+    """Read a table with this text."""
     path = tmp_path / "table.csv"
     path.write_bytes(text.encode())
     return formats.read(path, "csv")
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_any_usual_separator_will_do(tmp_path: Path, separator: str) -> None:
-    """Commas, semicolons and tabs are told from the header, also with commas in the texts."""
+def test_separator_is_detected_from_the_header(tmp_path: Path, separator: str) -> None:
+    """Texts may contain other separators."""
     rows = [
         ["sentence", "option1", "option2", "answer"],
         ['"The cup, not the jug, fell; _ broke."', "cup", "jug", "1"],
@@ -28,8 +28,7 @@ def test_any_usual_separator_will_do(tmp_path: Path, separator: str) -> None:
     assert problem == Problem("0", "The cup, not the jug, fell; _ broke.", ("cup", "jug"), 0)
 
 
-def test_known_columns_are_known(tmp_path: Path) -> None:
-    """Twin, pronoun, origin, lineage and embargo have columns of their own."""
+def test_known_columns_become_fields(tmp_path: Path) -> None:
     problem = read(
         tmp_path,
         "id,sentence,option1,option2,option3,answer,twin_id,pronoun,source,author,created,domain,"
@@ -49,8 +48,8 @@ def test_known_columns_are_known(tmp_path: Path) -> None:
     )
 
 
-def test_other_columns_go_to_extra(tmp_path: Path) -> None:
-    """A column that is not known is kept by its name, and its values as what they read as."""
+def test_other_columns_are_kept_in_extra(tmp_path: Path) -> None:
+    """Values that look like numbers or booleans are converted."""
     problem = read(
         tmp_path,
         "sentence,option1,option2,answer,colour,eval.score,is it good?,007\n"
@@ -64,8 +63,8 @@ def test_other_columns_go_to_extra(tmp_path: Path) -> None:
     }
 
 
-def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Neither equal headers nor headers that would be one key are silently merged."""
+def test_columns_with_one_name_are_refused(tmp_path: Path) -> None:
+    """Two headers that would become one key are refused, too."""
     header = "sentence,option1,option2,answer"
     with pytest.raises(FormatError, match=r"table\.csv:1: the column 'answer' occurs twice"):
         read(tmp_path, f"{header},answer\nA _ b.,x,y,1,2\n")
@@ -73,8 +72,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         read(tmp_path, f"{header},colour,csv.colour\nA _ b.,x,y,1,2,3\n")
 
 
-def test_evograd_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
-    """A table with EvoGrad's columns and others is read as a plain one, which keeps them all."""
+def test_evograd_table_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(
         "index,sentence,option1,option2,answer,distance,author\n1,A _ b.,x,y,2,3,c1\n"
     )
@@ -92,24 +90,22 @@ def test_evograd_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
         ('A _ b.,"x,y,1', "is a quotation mark left open?"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: str, told: str) -> None:
-    """Missing cells, letters for answers and open quotation marks are told with their line."""
+def test_malformed_row_is_reported_with_its_line(tmp_path: Path, row: str, told: str) -> None:
     with pytest.raises(FormatError) as caught:
         read(tmp_path, f"sentence,option1,option2,answer\n{row}\n")
     assert "table.csv:2: " in str(caught.value)
     assert told in str(caught.value)
 
 
-def test_no_option_takes_the_number_of_an_empty_one(tmp_path: Path) -> None:
-    """A cell that is empty before a filled one is no option; those after the last are not there."""
+def test_only_the_last_options_may_be_empty(tmp_path: Path) -> None:
+    """Otherwise, an option would take the number of an empty one before it."""
     header = "sentence,option1,option2,option3,answer"
     with pytest.raises(FormatError, match=":2: an option is empty"):
         read(tmp_path, f"{header}\nA _ b.,x,,z,2\n")
     assert read(tmp_path, f"{header}\nA _ b.,x,y,,2\n")[0].options == ("x", "y")
 
 
-def test_a_line_end_inside_a_cell_counts_for_the_line(tmp_path: Path) -> None:
-    """The line that is told of a bad row is the one in the file, after cells of several lines."""
+def test_line_numbers_include_newlines_inside_cells(tmp_path: Path) -> None:
     text = 'sentence,option1,option2,answer\n"A _\nb.",x,y,1\nno blank,x,y,1\n'
     with pytest.raises(FormatError, match=r"table\.csv:4: the sentence has no blanks"):
         read(tmp_path, text)
@@ -117,7 +113,7 @@ def test_a_line_end_inside_a_cell_counts_for_the_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''+"])
 def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
-    """What a spreadsheet would run is written with an apostrophe before it, and read without."""
+    """An apostrophe is written before texts that look like one, and removed on reading."""
     harm = f"{start}HYPERLINK(0) _ b."
     problem = Problem("p", harm, (f"{start}1+1", "y"), 0)
     formats.write([problem], tmp_path / "out.csv", "csv")
@@ -126,8 +122,8 @@ def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
     assert formats.read(tmp_path / "out.csv")[0] == problem
 
 
-def test_rows_end_as_spreadsheets_expect(tmp_path: Path) -> None:
-    """Rows end in CR LF (RFC 4180), a line end inside a sentence is kept, no rows have a header."""
+def test_rows_end_in_cr_lf(tmp_path: Path) -> None:
+    """RFC 4180 requires it. Newlines inside a sentence are kept. An empty table has a header."""
     formats.write([], tmp_path / "none.csv", "csv")
     assert (tmp_path / "none.csv").read_bytes() == b"id,sentence,option1,option2,answer\r\n"
     problem = Problem("p", "A _\nb,\u2028c.", ("x", "y"), 0)
@@ -137,8 +133,7 @@ def test_rows_end_as_spreadsheets_expect(tmp_path: Path) -> None:
     assert formats.read(tmp_path / "out.csv")[0] == problem
 
 
-def test_files_of_others_are_read(data_dir: Path) -> None:
-    """A table of predictions on WinoGrande's dev set has that set's problems, by their qIDs."""
+def test_table_of_predictions_has_the_problems_of_winogrande(data_dir: Path) -> None:
     table = formats.read(
         data_dir / "winogrande_predictions/cuichenx_dev_preds.csv", skip_bad="/dev/null"
     )
@@ -148,8 +143,8 @@ def test_files_of_others_are_read(data_dir: Path) -> None:
     ]
 
 
-def test_a_table_and_records_are_one_data_set(tmp_path: Path) -> None:
-    """Records may have numbers and null where a table has texts and empty cells."""
+def test_table_and_records_are_read_as_one_data_set(tmp_path: Path) -> None:
+    """Records have numbers and null; tables have texts and empty cells."""
     table, records = tmp_path / "a.csv", tmp_path / "b.jsonl"
     table.write_text("id,sentence,option1,option2,answer,n\n1,A _ b.,x,y,2,5\n2,C _ d.,x,y,,\n")
     records.write_text(
@@ -175,10 +170,10 @@ def test_a_table_and_records_are_one_data_set(tmp_path: Path) -> None:
         ({"id": "{}", "sentence": "A _ b {}.", "options": ["x", "y"], "answer": 2}, 1),
     ],
 )  # fmt: skip
-def test_numbers_from_the_wrong_start_are_refused(
+def test_answers_numbered_from_the_wrong_start_are_refused(
     tmp_path: Path, row: dict[str, Any], first: int, skip: bool
 ) -> None:
-    """Without the bad records, the others would have the key of the option next to it."""
+    """Without the bad records, the others would get the key of the next option."""
     key = "label" if "label" in row else "answer"
     rows = [
         {name: one.format(at) if isinstance(one, str) else one for name, one in row.items()}

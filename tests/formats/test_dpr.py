@@ -1,4 +1,4 @@
-"""DPR as four-line blocks and as two-row tables."""
+"""DPR as blocks of four lines, and as tables with two rows per problem."""
 
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from winosmith.text import find_occurrences
 
 
 @pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])
-def test_the_first_occurrence_is_the_target(data_dir: Path, name: str, several: int) -> None:
-    """Where a sentence has the pronoun more than once, the first one is the blank."""
+def test_first_occurrence_of_the_pronoun_is_the_blank(
+    data_dir: Path, name: str, several: int
+) -> None:
     problems = formats.read(data_dir / f"dpr/{name}.c.txt")
     repeated = [p for p in problems if find_occurrences(str(p.pronoun), p.sentence)]
     assert len(repeated) == several
@@ -22,8 +23,7 @@ def test_the_first_occurrence_is_the_target(data_dir: Path, name: str, several: 
         )
 
 
-def test_a_pronoun_can_be_a_phrase(data_dir: Path) -> None:
-    """Phrases such as "that newbie" are pronouns of DPR, and become the blank as a whole."""
+def test_pronoun_can_be_a_phrase(data_dir: Path) -> None:
     pronouns = {
         p.pronoun
         for name in ("train", "test")
@@ -32,8 +32,7 @@ def test_a_pronoun_can_be_a_phrase(data_dir: Path) -> None:
     assert {"the man", "that newbie", "one"} <= pronouns
 
 
-def test_answers_are_balanced_and_all_is_twins(data_dir: Path) -> None:
-    """Half of the answers are the first option, and problems 2k and 2k + 1 are a twin."""
+def test_answers_are_balanced_and_all_problems_are_in_twins(data_dir: Path) -> None:
     for name, count in (("train", 1322), ("test", 564)):
         problems = formats.read(data_dir / f"dpr/{name}.c.txt")
         assert problems.answers.count(0) == problems.answers.count(1) == count // 2
@@ -41,7 +40,7 @@ def test_answers_are_balanced_and_all_is_twins(data_dir: Path) -> None:
 
 
 def test_the_table_holds_the_same_problems(data_dir: Path) -> None:
-    """The two-row tables agree with the blocks, but where they fill the pronoun in twice."""
+    """The table replaces two occurrences of the pronoun in 36 and in 12 sentences."""
     for name, filled_twice in (("train", 36), ("test", 12)):
         blocks = formats.read(data_dir / f"dpr/{name}.c.txt")
         table = formats.read(data_dir / f"dpr/{name}.tsv")
@@ -51,16 +50,14 @@ def test_the_table_holds_the_same_problems(data_dir: Path) -> None:
         assert len(differ) == filled_twice
 
 
-def test_a_mask_is_the_blank_of_an_unknown_pronoun(tmp_path: Path) -> None:
-    """Where [MASK] replaces the pronoun, it is the blank, whatever pronouns precede it."""
+def test_mask_is_the_blank_even_after_other_pronouns(tmp_path: Path) -> None:
     (tmp_path / "mask.txt").write_text("He knew [MASK] was late.\n[MASK]\nTom,Bob\nBob\n\n")
     assert formats.read(tmp_path / "mask.txt").problems == (
         Problem("0", "He knew _ was late.", ("Tom", "Bob"), 1),
     )
 
 
-def test_options_that_end_alike_are_distinguished(tmp_path: Path) -> None:
-    """In the table an option that ends in the other is found by the place of its row."""
+def test_option_that_ends_in_the_other_is_distinguished(tmp_path: Path) -> None:
     header = "index sentence1 sentence2 label candidate0 candidate1".replace(" ", "\t")
     rows = ["0\tSay man\t again.\t0\tman\told man", "0\tSay old man\t again.\t1\tman\told man"]
     (tmp_path / "in.tsv").write_text("\n".join([header, *rows, ""]))
@@ -69,8 +66,7 @@ def test_options_that_end_alike_are_distinguished(tmp_path: Path) -> None:
     )
 
 
-def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:
-    """A block with three lines is refused with the line where it starts."""
+def test_block_of_another_length_is_refused_with_its_line(tmp_path: Path) -> None:
     block = "Tom saw Bob and he ran.\nhe\nTom,Bob\nTom\n\n"
     path = tmp_path / "dpr.txt"
     path.write_text(block + "Tom saw Bob and he hid.\nhe\nTom,Bob\n")
@@ -78,8 +74,7 @@ def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:
         formats.read(path)
 
 
-def test_two_bad_rows_are_two(tmp_path: Path) -> None:
-    """In the table each row that can't be read has its own line and reason."""
+def test_each_malformed_row_is_reported_with_its_line(tmp_path: Path) -> None:
     rows = [
         "index sentence1 sentence2 label candidate0 candidate1",
         "1 a b",
@@ -97,8 +92,8 @@ def test_two_bad_rows_are_two(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
-    """Japanese and Chinese blocks are read; a pronoun that may be part of a word is noted."""
+def test_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
+    """A note reports a pronoun that may be part of a word."""
     path = tmp_path / "dpr.txt"
     path.write_text(
         "猫は箱に入れなかった。それが大きかったからだ。\nそれ\n猫,箱\n猫\n\n"

@@ -1,4 +1,4 @@
-"""Errata: keys are corrected only if the whole file belongs to the data."""
+"""Errata correct keys only if the whole file belongs to the data."""
 
 import io
 from pathlib import Path
@@ -21,15 +21,15 @@ QUIZ = [
     ("rows", "found"),
     [
         ("q1,A,a dog,a dictionary", ("q1", 0, 1, "a dictionary")),
-        ("q1,a cat,b,x", ("q1", 0, 2, "x")),  # the text B is read before the letter
+        ("q1,a cat,b,x", ("q1", 0, 2, "x")),  # the option with the text B, not option B
         ("q2,a,A,confirmed", ("q2", 0, 0, "confirmed")),
         ("q2,A,'-1,guarded", ("q2", 0, 2, "guarded")),
     ],
 )
-def test_keys_are_texts_or_letters(
+def test_keys_are_matched_as_texts_before_letters(
     rows: str, found: tuple[str, int, int, str], tmp_path: Path
 ) -> None:
-    """A text is read before a letter, in any case, and without a spreadsheet's guard."""
+    """The case and a spreadsheet's apostrophe are ignored."""
     path = tmp_path / "errata.csv"
     path.write_text(f"id,old,new,evidence\n{rows}\n")
     (one,) = formats.read_errata(path, QUIZ)
@@ -51,16 +51,14 @@ def test_keys_are_texts_or_letters(
          r"errata.csv:3: 'q1' already has an erratum \(.*errata.csv:2\)"),
     ],
 )  # fmt: skip
-def test_errata_of_other_data_are_refused(text: str, fault: str, tmp_path: Path) -> None:
-    """Each fault is an error with the file and the line."""
+def test_errata_that_do_not_fit_the_data_are_refused(text: str, fault: str, tmp_path: Path) -> None:
     path = tmp_path / "errata.csv"
     path.write_text(text)
     with pytest.raises(FormatError, match=fault):
         formats.read_errata(path, QUIZ)
 
 
-def test_an_id_of_two_items_is_refused() -> None:
-    """An erratum that could be of either of two items is of none."""
+def test_erratum_of_an_id_of_two_items_is_refused() -> None:
     table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "x"}]
     with pytest.raises(FormatError, match="2 items have this id"):
         formats.read_errata(table, [*QUIZ, QUIZ[0]])
@@ -72,14 +70,13 @@ def test_an_id_of_two_items_is_refused() -> None:
              min_size=3, max_size=9, unique_by=str.casefold),
     st.data(),
 )  # fmt: skip
-def test_written_errata_are_read_again(options: list[str], data: st.DataObject) -> None:
-    """Whatever the options are, the file names the same keys; applied, they are the new ones."""
+def test_errata_round_trip_and_are_applied(options: list[str], data: st.DataObject) -> None:
     try:
         problem = Problem(
             "=q", "What? _", tuple(options), data.draw(st.integers(0, len(options) - 1))
         )
     except ValueError:
-        return  # not the options of a problem
+        return  # no valid options
     new = data.draw(st.integers(0, len(options) - 1))
     errata = [formats.Erratum("=q", problem.answer or 0, new, "+1")]
     file = io.StringIO()

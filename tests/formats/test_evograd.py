@@ -1,4 +1,4 @@
-"""EvoGrad's table: families under their originals, with declared depths."""
+"""EvoGrad's table: families after their originals, with declared depths."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ ALTHOUGH = '2,"Although they sprinted at about the same speed, Sue beat Sally al
 
 
 def read(tmp_path: Path, *rows: str) -> Dataset:
-    """Return what is read of a table with these rows (EvoGrad, appendix A.1)."""
+    """Read a table with these rows (EvoGrad, appendix A.1)."""
     path = tmp_path / "evograd.csv"
     path.write_text(HEADER + "".join(rows))
     return formats.read(path)
 
 
-def test_a_family_follows_its_original(tmp_path: Path) -> None:
-    """The paper's two examples belong to its original; the depths are those that are declared."""
+def test_family_has_its_original_as_root_and_declared_depths(tmp_path: Path) -> None:
+    """The rows are the paper's two examples."""
     deep = ALTHOUGH.replace(",2,2\n", ",2,5\n")
     original, sprinted, although = read(tmp_path, ORIGINAL, SPRINTED, deep)
     assert (original.id, original.lineage, original.answer) == ("0", None, 0)
@@ -29,23 +29,22 @@ def test_a_family_follows_its_original(tmp_path: Path) -> None:
     assert (although.lineage, although.answer) == (Lineage("0", "0", declared=5), 1)
 
 
-def test_an_index_that_restarts_is_told_by_its_family(tmp_path: Path) -> None:
-    """When the index starts again with each original, ids are family and index."""
+def test_ids_include_the_family_if_the_index_restarts(tmp_path: Path) -> None:
     second = ORIGINAL.replace("ran", "walked")
     data = read(tmp_path, ORIGINAL, SPRINTED, second, SPRINTED)
     assert data.ids == ("0-0", "0-1", "1-0", "1-1")
     assert list(data.families) == ["0-0", "1-0"]
 
 
-def test_a_row_before_any_original_has_no_root(tmp_path: Path) -> None:
-    """A batch without its original keeps the declared distance in `extra`."""
+def test_row_before_any_original_has_no_lineage(tmp_path: Path) -> None:
+    """It keeps the declared distance in `extra`."""
     (problem,) = read(tmp_path, SPRINTED)
     assert problem.lineage is None
     assert problem.extra["evograd.distance"] == 1
 
 
-def test_the_row_numbers_of_pandas_are_no_other_format(tmp_path: Path) -> None:
-    """A first column without a name does not turn every row into an original."""
+def test_row_numbers_of_pandas_are_ignored(tmp_path: Path) -> None:
+    """They don't make every row an original."""
     rows = (HEADER, ORIGINAL, SPRINTED)
     (tmp_path / "pandas.csv").write_text(
         "".join(f"{'' if at < 1 else at},{row}" for at, row in enumerate(rows))
@@ -53,8 +52,8 @@ def test_the_row_numbers_of_pandas_are_no_other_format(tmp_path: Path) -> None:
     assert formats.read(tmp_path / "pandas.csv")[1].lineage == Lineage("0", "0", declared=1)
 
 
-def test_rows_in_another_order_have_no_known_original(tmp_path: Path) -> None:
-    """The order assigns families, so shuffled rows are refused and not given a wrong root."""
+def test_shuffled_rows_are_refused(tmp_path: Path) -> None:
+    """Families follow from the order, so a shuffled row would get an incorrect root."""
     second = ORIGINAL.replace("0,", "3,", 1).replace("ran", "walked")
     with pytest.raises(FormatError, match="the index 1 follows 3: the rows were sorted or shuff"):
         read(tmp_path, ORIGINAL, second, SPRINTED)

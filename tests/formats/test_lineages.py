@@ -19,21 +19,20 @@ FAMILY = (ROOT, CHILD, GRANDCHILD)
 
 
 def line(number: int, sentence: str, **lineage: Any) -> str:
-    """Return a line of JSON Lines: a problem with this lineage."""
+    """Return a line of JSON Lines with a problem of this lineage."""
     record = {"id": str(number), "sentence": sentence, "options": ["x", "y"], "answer": 0}
     return json.dumps({**record, "lineage": lineage} if lineage else record)
 
 
 def written(tmp_path: Path, *lines: str) -> Path:
-    """Return a file of these lines."""
+    """Write these lines into a file."""
     path = tmp_path / "family.jsonl"
     path.write_text("".join(f"{text}\n" for text in lines))
     return path
 
 
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
-def test_a_family_comes_back_with_its_edits(tmp_path: Path, name: str) -> None:
-    """Roots, parents, edits and declared depths survive writing and reading."""
+def test_family_round_trips_with_edits_and_depths(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"family.{name}"
     formats.write(FAMILY, path, name)
     data = formats.read(path)
@@ -41,8 +40,7 @@ def test_a_family_comes_back_with_its_edits(tmp_path: Path, name: str) -> None:
     assert [tuple(of) for of in depths(data)] == [(0, 0, 0), (None, 1, 1), (7, 3, 3)]
 
 
-def test_a_comma_in_a_sentence_without_quotation_marks_is_named(tmp_path: Path) -> None:
-    """A row of EvoGrad's table that a comma cuts in two is named by its line."""
+def test_evograd_row_split_by_a_comma_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "evograd.csv"
     path.write_text(
         "index,sentence,option1,option2,answer,distance\n"
@@ -82,16 +80,14 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(("lines", "complaint"), CONTRADICTIONS)
-def test_a_contradiction_is_named_by_its_line(
+def test_contradictory_lineage_is_refused_with_its_line(
     tmp_path: Path, lines: list[str], complaint: str
 ) -> None:
-    """A cycle, another root than the parent's, and edits that don't fit end the reading."""
     with pytest.raises(FormatError, match=complaint):
         formats.read(written(tmp_path, *lines))
 
 
-def test_edits_that_contradict_a_table_are_named(tmp_path: Path) -> None:
-    """The same holds for a CSV with the columns root, parent and edits."""
+def test_edits_that_do_not_fit_are_refused_in_tables(tmp_path: Path) -> None:
     path = tmp_path / "family.csv"
     edits = '"[{""op"":""delete"",""at"":0,""old"":""x""}]"'
     path.write_text(
@@ -103,8 +99,7 @@ def test_edits_that_contradict_a_table_are_named(tmp_path: Path) -> None:
         formats.read(path)
 
 
-def test_nothing_is_lost_with_a_contradiction(tmp_path: Path) -> None:
-    """With `skip_bad` the contradictory records are set aside whole, and the others are read."""
+def test_skip_bad_writes_contradictory_records_to_a_file(tmp_path: Path) -> None:
     lines = [
         line(0, "a _"),
         line(1, "b _", root="0", parent="1"),
@@ -118,15 +113,14 @@ def test_nothing_is_lost_with_a_contradiction(tmp_path: Path) -> None:
     assert bad["reason"] == "the problem is its own parent; a root has no lineage"
 
 
-def test_a_part_of_a_family_is_read(tmp_path: Path) -> None:
-    """What a filter kept is read although a parent, whose edits it would need, is gone."""
+def test_family_is_read_without_its_missing_parents(tmp_path: Path) -> None:
+    """A filter may have removed them."""
     path = tmp_path / "part.jsonl"
     formats.write([ROOT, GRANDCHILD], path)
     assert formats.read(path) == Dataset([ROOT, GRANDCHILD])
 
 
-def test_edits_are_those_of_the_tokens(tmp_path: Path) -> None:
-    """Edits that are stated are kept even where a shorter script exists, while they fit."""
+def test_declared_edits_are_kept_even_if_shorter_ones_exist(tmp_path: Path) -> None:
     detour = (Edit("substitute", 1, "cup", "pot"), Edit("substitute", 1, "pot", "mug"))
     child = Problem("c", CHILD.sentence, ROOT.options, 0, lineage=Lineage("r", "r", detour))
     path = tmp_path / "detour.jsonl"

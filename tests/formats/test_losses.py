@@ -1,4 +1,4 @@
-"""What a format could not hold is told exactly."""
+"""Reports of what a format could not store."""
 
 from dataclasses import replace
 
@@ -16,13 +16,12 @@ PROBLEM = Problem(
 )
 
 
-def test_equal_items_lose_nothing() -> None:
-    """The same items have no losses."""
+def test_equal_items_have_no_losses() -> None:
     assert not formats.find_losses([PROBLEM], [PROBLEM])
 
 
-def test_a_field_that_is_gone_is_lost() -> None:
-    """Each part of the origin, the lineage and `extra` is told by its name, with its count."""
+def test_missing_fields_are_reported_by_name_with_counts() -> None:
+    """Each part of the origin and of the lineage has a name."""
     bare = replace(PROBLEM, twin_id=None, origin=None, lineage=None, embargo=False)
     lost = formats.find_losses([PROBLEM, replace(PROBLEM, id="q")], [bare, replace(bare, id="q")])
     assert lost.lines("problems") == [
@@ -31,15 +30,13 @@ def test_a_field_that_is_gone_is_lost() -> None:
     ]
 
 
-def test_answers_count_although_they_are_zero_or_false() -> None:
-    """A lost answer 0 and a lost label False are losses."""
+def test_lost_answer_0_and_label_false_are_losses() -> None:
     assert formats.find_losses([PROBLEM], [replace(PROBLEM, answer=None)]).lost == {"answer": 1}
     claim = Claim("p", "A _ b.", "x", holds=False)
     assert formats.find_losses([claim], [replace(claim, holds=None)]).lost == {"holds": 1}
 
 
-def test_other_names_for_the_same_twins_are_no_loss() -> None:
-    """Twins that are called otherwise are the same twins; other twins are a change."""
+def test_renamed_twins_are_not_losses_but_other_twins_are() -> None:
     four = [replace(PROBLEM, id=str(i), twin_id=f"t{i // 2}") for i in range(4)]
     renamed = [replace(problem, twin_id=f"u{i // 2}") for i, problem in enumerate(four)]
     assert not formats.find_losses(four, renamed)
@@ -47,7 +44,6 @@ def test_other_names_for_the_same_twins_are_no_loss() -> None:
     assert formats.find_losses(four, crossed).changed == {"twin_id": 4}
 
 
-def test_added_and_missing_are_told() -> None:
-    """A field that was empty, and items that did not come back, are told too."""
+def test_added_fields_and_missing_items_are_reported() -> None:
     more = formats.find_losses([replace(PROBLEM, twin_id=None), PROBLEM], [PROBLEM])
     assert more.lines("problems") == ["added: twin_id in 1 problem", "missing: 1 problem"]

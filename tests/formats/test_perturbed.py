@@ -13,17 +13,16 @@ KINDS = ("original", "voice", "tense", "number", "gender", "rel_1", "syn", "adve
 
 @pytest.fixture(scope="module")
 def table(data_dir: Path) -> Dataset:
-    """Return all problems of the table."""
     return formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
 
 
 def jsonl(data_dir: Path, kind: str) -> Dataset:
-    """Return the problems of one change."""
+    """Return the problems of one kind of change."""
     return formats.read(data_dir / f"perturbed_wsc/dataset/enhanced_wsc_jsons/text_{kind}.jsonl")
 
 
-def test_the_table_holds_every_change(table: Dataset) -> None:
-    """Each text that is not "-" is a problem: eight kinds as in the lines, three more."""
+def test_table_contains_every_kind_of_change(table: Dataset) -> None:
+    """Each text other than "-" is a problem. There are three more kinds than JSON Lines files."""
     kinds = Counter(str(problem.extra["perturbed_wsc.kind"]) for problem in table)
     assert kinds == {
         "original": 285,
@@ -41,34 +40,33 @@ def test_the_table_holds_every_change(table: Dataset) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_table_and_lines_agree(data_dir: Path, table: Dataset, kind: str) -> None:
-    """Ids, answers and twins are equal, and the texts but for case and the authors' slips."""
+def test_table_matches_the_json_lines(data_dir: Path, table: Dataset, kind: str) -> None:
+    """Only the case and the authors' slips differ."""
     others = 0
     for problem in jsonl(data_dir, kind):
         same = table[table.row(problem.id)]
         assert problem.answer == same.answer
         assert (problem.twin_id, problem.lineage) == (same.twin_id, same.lineage)
         others += tidy(problem.sentence) != same.sentence.lower()
-    # In "number" the lines blank the first of two "they"; in "voice" they lack quotation marks.
+    # JSON Lines: in "number", the blank is the first of two "they"; "voice" lacks quotation marks.
     assert others == {"number": 2, "voice": 2}.get(kind, 0)
 
 
-def test_ids_have_no_separator(data_dir: Path) -> None:
-    """The id q110 is the eleventh schema in the other voice, with schema 10 as its root."""
+def test_ids_consist_of_kind_and_schema_without_separator(data_dir: Path) -> None:
+    """The id q110 is schema 10 in the other voice. Its root is q010."""
     voice = jsonl(data_dir, "voice")
     problem = voice[voice.row("q110")]
     assert problem.lineage is not None
     assert problem.lineage.root == "q010"
 
 
-def test_a_change_belongs_to_the_family_of_its_original(table: Dataset) -> None:
-    """The 285 originals are the roots of all families."""
+def test_originals_are_the_roots_of_all_families(table: Dataset) -> None:
     assert len(table.families) == 285
     assert all(root.startswith("q0") for root in table.families)
 
 
-def test_the_group_of_three_has_one_twin(data_dir: Path) -> None:
-    """The schemas 252 to 254, which share a pair number, are a twin and a single."""
+def test_group_of_three_schemas_is_a_twin_and_a_single(data_dir: Path) -> None:
+    """The schemas 252 to 254 share a pair number."""
     original = jsonl(data_dir, "original")
     numbers = {original[row].extra["perturbed_wsc.pair_number"] for row in (252, 253, 254)}
     assert len(numbers) == 1

@@ -1,4 +1,4 @@
-"""Rows of multiple-choice questions: their columns, their choices, and what their answers are."""
+"""Rows of multiple-choice questions: their columns, choices and answers."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9
 
 
 def written(folder: Path, records: Sequence[dict[str, Any]]) -> Path:
-    """Return a new file with these records, one a line."""
+    """Write records into a new file of JSON Lines."""
     path = folder / "rows.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     return path
@@ -43,8 +43,8 @@ def rows(
         ("social_iqa/dev.jsonl", {3}),
     ],
 )
-def test_the_shared_sets_are_read(data_dir: Path, name: str, options: set[int]) -> None:
-    """Each is of answered questions of so many options; what is none has two that are equal."""
+def test_public_question_sets_are_read(data_dir: Path, name: str, options: set[int]) -> None:
+    """The only bad records have two equal options."""
     found = formats.scan(data_dir / name)
     assert all("two options are equal" in str(bad.reason) for bad in found.bad)
     assert {len(item.options) for item in found.items} == options
@@ -52,7 +52,7 @@ def test_the_shared_sets_are_read(data_dir: Path, name: str, options: set[int]) 
 
 
 def test_equal_incorrect_options_are_read_with_a_note(tmp_path: Path) -> None:
-    """The item counts; the note has the place of the first, with its file if there are several."""
+    """The note has the place of the first such item."""
     for name in ("one", "two"):
         quiz = [{"question": f"Why {name}?", "choices": ["w", "x", "x"], "answer": "w"}]
         (tmp_path / f"{name}.json").write_text(json.dumps(quiz))
@@ -77,7 +77,7 @@ def test_equal_incorrect_options_are_read_with_a_note(tmp_path: Path) -> None:
 def test_answers_are_letters_numbers_or_texts(
     tmp_path: Path, answers: list[Any], read: list[int | None]
 ) -> None:
-    """What an answer is follows from all answers of a file."""
+    """The kind follows from all answers of a file."""
     found = formats.read(written(tmp_path, rows(answers)))
     assert list(found.answers) == read
 
@@ -91,10 +91,9 @@ def test_answers_are_letters_numbers_or_texts(
         (rows(["A", "B"], ("B", "A", "C", "D")), "letter", [0, 1]),
     ],
 )
-def test_what_the_answers_do_not_tell_is_asked_for(
+def test_ambiguous_answers_need_answer_is(
     tmp_path: Path, records: list[dict[str, Any]], said: AnswerIs, read: list[int]
 ) -> None:
-    """Answers that could be two things are refused, with what to say; saying it settles them."""
     path = written(tmp_path, records)
     with pytest.raises(
         FormatError, match=r"rows\.jsonl:1: the answers can be read as .* `answer_is="
@@ -122,10 +121,9 @@ def test_what_the_answers_do_not_tell_is_asked_for(
         ({"question": None}, "the row has no 'question'"),
     ],
 )  # fmt: skip
-def test_a_bad_row_is_named_and_the_others_are_read(
+def test_malformed_row_is_reported_and_the_others_are_read(
     tmp_path: Path, record: dict[str, Any], reason: str
 ) -> None:
-    """Every bad row has its line and its reason, and hides none of the others."""
     good = rows([0, 1, 2, 3] * 10)
     path = written(tmp_path, [*good, {**rows([0])[0], **record}])
     found = formats.scan(path)
@@ -142,8 +140,7 @@ def test_a_bad_row_is_named_and_the_others_are_read(
         {"Question": "Why?", "Answer 1": "x", "Answer 2": "y", "Correct answer(s)": "2"},
     ],
 )  # fmt: skip
-def test_the_columns_of_others_are_known(tmp_path: Path, record: dict[str, Any]) -> None:
-    """The same question is read from columns of other names."""
+def test_usual_column_names_are_recognised(tmp_path: Path, record: dict[str, Any]) -> None:
     [read] = formats.read(written(tmp_path, [record]))
     assert (read.sentence, read.options, read.answer) == ("Why?", ("x", "y"), 1)
 
@@ -162,8 +159,7 @@ def test_the_columns_of_others_are_known(tmp_path: Path, record: dict[str, Any])
         {"Id": "a", "Query": "It rains. Why?", "Choice 1": "w", "Choice 2": "x", "Label": "x"},
     ],
 )
-def test_columns_are_known_in_any_case(tmp_path: Path, record: dict[str, Any]) -> None:
-    """A name that begins with a capital is the same name; no context is passed over."""
+def test_column_names_are_recognised_in_any_case(tmp_path: Path, record: dict[str, Any]) -> None:
     (read,) = formats.read(written(tmp_path, [record]))
     assert (read.id, read.sentence) == ("a", "It rains. Why?")
     assert (read.options, read.answer) == (("w", "x"), 1)
@@ -173,8 +169,8 @@ def test_columns_are_known_in_any_case(tmp_path: Path, record: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("name", ["Nr.", "Item No", "example_id", "UUID"])
-def test_a_column_of_numbers_is_the_id_if_no_value_repeats(tmp_path: Path, name: str) -> None:
-    """Answers by these ids would otherwise belong to rows with these numbers."""
+def test_column_of_unique_numbers_is_the_id(tmp_path: Path, name: str) -> None:
+    """Otherwise, answers by these ids would be matched by row number."""
     rows = [{name: 9 - at, "question": "Why?", "choices": ["x", "y"], "answer": at % 2}
             for at in range(8)]  # fmt: skip
     assert formats.read(written(tmp_path, rows)).ids[:2] == ("9", "8")
@@ -183,7 +179,7 @@ def test_a_column_of_numbers_is_the_id_if_no_value_repeats(tmp_path: Path, name:
 
 
 def test_columns_can_be_named(tmp_path: Path) -> None:
-    """Columns of any names are read where they are named; the others are kept in `extra`."""
+    """Other columns are kept in `extra`."""
     path = tmp_path / "rows.csv"
     path.write_text("Nr,About,Asked,one,two,key,Level of it\n7,Tea.,Hot?,yes,no,two,3\n")
     columns = Columns(("About", "Asked"), ("one", "two"), "key")
@@ -198,8 +194,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         formats.read(path, "questions")
 
 
-def test_labels_of_pairs_are_their_choices() -> None:
-    """A premise and a hypothesis are one question; the labels of all rows are its choices."""
+def test_labels_of_sentence_pairs_are_their_choices() -> None:
     datasets = needed("datasets")
     features = datasets.Features(
         {
@@ -234,8 +229,9 @@ def test_labels_of_pairs_are_their_choices() -> None:
         max_size=3,
     )
 )
-def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], bool]]) -> None:
-    """Any problems put into a DataFrame are read from it as they were."""
+def test_problems_round_trip_through_a_dataframe(
+    drawn: list[tuple[str, tuple[str, ...], bool]],
+) -> None:
     problems = tuple(
         Problem(str(n), f"{text}_", options, n % 2, blank=len(text) if blank else None)
         for n, (text, options, blank) in enumerate(drawn)
@@ -243,8 +239,8 @@ def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], boo
     assert formats.read(formats.to_frame(problems), as_written=True).problems == problems
 
 
-def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
-    """A library that reads our lines as a table fills in null where a key is left out."""
+def test_table_that_lost_the_positions_of_blanks_has_a_note() -> None:
+    """Libraries that read our JSON Lines as a table put null where a key is missing."""
     problems = [
         Problem("a", "The _ fell.", ("cup", "jug"), 0),
         Problem("b", "What is __init__?", ("it", "one"), 1, blank=None),
@@ -266,8 +262,8 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     assert formats.scan(table).notes == ()
 
 
-def test_a_key_that_an_array_omits_is_not_lost(tmp_path: Path) -> None:
-    """A record without the key has its blank where the `_` is, whatever another record has."""
+def test_record_without_blank_key_has_its_blank_at_the_underscore(tmp_path: Path) -> None:
+    """Another record of the array may have the key."""
     asked = {"id": "q", "sentence": "Why?", "blank": None, "options": ["a", "b"]}
     blank = {"id": "s", "sentence": "The _ fell.", "options": ["cup", "jug"]}
     path = tmp_path / "rows.json"
@@ -276,24 +272,23 @@ def test_a_key_that_an_array_omits_is_not_lost(tmp_path: Path) -> None:
     assert ([item.blank for item in found.items], found.notes) == ([None, 4], ())
 
 
-def test_an_object_of_words_is_no_question(tmp_path: Path) -> None:
-    """Choices are several: a mapping that happens to have "question" and "options" fits nothing."""
+def test_choices_that_are_one_word_are_not_a_question(tmp_path: Path) -> None:
     path = written(tmp_path, [{"question": "NN", "options": "NNS", "answer": "VB"}])
     with pytest.raises(FormatError, match="no known format fits"):
         formats.scan(path)
 
 
 @pytest.mark.long
-def test_a_table_with_columns_without_end_is_refused(tmp_path: Path) -> None:
-    """Each of 300,000 columns could begin the choices; none leads to a look at all others."""
+def test_table_with_300_000_columns_is_refused(tmp_path: Path) -> None:
+    """Each column could begin the choices, so that comparing all pairs would never end."""
     path = tmp_path / "wide.csv"
     path.write_text(f"{'a,' * 300_000}z\n", "utf-8")
     with pytest.raises(FormatError):
         formats.read(path)
 
 
-def test_how_far_questions_are_read_is_told_from_the_first_row_on(tmp_path: Path) -> None:
-    """Shares rise from near 0 to near 1 while rows are parsed, have their columns, and are made."""
+def test_reading_questions_reports_progress_from_the_start(tmp_path: Path) -> None:
+    """Rows are parsed, get their columns, and become problems."""
     told: list[float] = []
     formats.scan(written(tmp_path, rows([0, 1, 2, 3] * 300)), on_progress=told.append)
     assert told == sorted(told)

@@ -1,7 +1,4 @@
-"""The shapes in which multiple-choice sets are published, and those in which people keep theirs.
-
-Each is read, or refused with what to do.
-"""
+"""Layouts in which multiple-choice sets are published or kept: read, or refused with a remedy."""
 
 import gzip
 import io
@@ -26,7 +23,7 @@ TEXTS = (
     ("cat", "dog", "cow", "hen"),
     ("up", "down", "left", "right"),
 )
-"""The choices of four items; the right one of each is that of its own number."""
+"""The choices of four items; the answer of item n is choice n."""
 
 
 def jsonl(rows: Sequence[Any]) -> bytes:
@@ -35,7 +32,7 @@ def jsonl(rows: Sequence[Any]) -> bytes:
 
 
 def four(row: Callable[[int, list[str], str], dict[str, Any]]) -> bytes:
-    """Return JSON Lines of four items, each made of its number, its choices and its letter."""
+    """Return JSON Lines of four items, each made from its number, choices and letter."""
     return jsonl([row(at, list(TEXTS[at]), "ABCD"[at]) for at in range(4)])
 
 
@@ -45,7 +42,6 @@ def table(header: str, row: Callable[[int, tuple[str, ...], str], str], end: str
 
 
 def zipped(raw: bytes, name: str) -> bytes:
-    """Return bytes in a zip archive, under a name."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, raw)
@@ -256,15 +252,13 @@ READ = {
 
 
 def put(folder: Path, raw: bytes, name: str = "rows.jsonl") -> Path:
-    """Return a new file that holds this."""
     path = folder / name
     path.write_bytes(raw)
     return path
 
 
 @pytest.mark.parametrize("shape", READ)
-def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
-    """The same four questions are read from each."""
+def test_published_layout_is_read(tmp_path: Path, shape: str) -> None:
     found = formats.scan(put(tmp_path, READ[shape]))
     assert not found.bad
     read = [(item.sentence, item.options, item.answer) for item in found.items]
@@ -289,10 +283,10 @@ def test_a_published_shape_is_read(tmp_path: Path, shape: str) -> None:
         (("chosen", "rejected"), lambda texts: ([texts[0]], list(texts[1:]))),
     ],
 )  # fmt: skip
-def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
+def test_correct_answer_in_its_own_column_gets_a_random_position(
     tmp_path: Path, names: tuple[str, ...], made: Callable[[tuple[str, ...]], tuple[Any, ...]]
 ) -> None:
-    """The right choice is known, stands anywhere, and moves with its texts alone."""
+    """The position depends only on the texts, not on the order of the rows."""
     rows = [
         {"question": f"Why {at}?", **dict(zip(names, made(texts), strict=True))}
         for at in range(40)
@@ -308,8 +302,8 @@ def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
     assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
 
 
-def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
-    """What was chosen is right, what was rejected is wrong."""
+def test_preference_pair_is_read_as_two_options(tmp_path: Path) -> None:
+    """The chosen text is the answer."""
     texts = {"prompt": "Why?", "chosen": "a long answer", "rejected": "short"}
     asked = {"role": "user", "content": "Why?"}
     turns = {
@@ -323,8 +317,8 @@ def test_a_reward_set_is_read_as_two_options(tmp_path: Path) -> None:
         assert {*item.options} == {"a long answer", "short"}
 
 
-def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) -> None:
-    """What two chats, or two texts of one, share up to the last turn is the question."""
+def test_question_of_a_preference_pair_is_the_shared_start(tmp_path: Path) -> None:
+    """Two chats, or two texts of one chat, share it up to the last turn."""
     chats = [
         [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": said}]
         for said in ("As it is so.", "As it rains.")
@@ -340,8 +334,8 @@ def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) ->
         formats.read(path)
 
 
-def test_chats_whose_turns_are_not_texts_are_refused_with_the_file(tmp_path: Path) -> None:
-    """If turns consist of parts, the error names the file; one such row is a bad record."""
+def test_chats_with_turns_in_parts_are_refused(tmp_path: Path) -> None:
+    """The error names the file. One such row among others is a bad record."""
     parts = [{"role": "user", "content": [{"type": "text", "text": "Why? A. x B. y"}]}]
     for row in ({"chosen": parts, "rejected": parts}, {"question": parts, "answer": "A"}):
         path = put(tmp_path, jsonl([row] * 3))
@@ -352,8 +346,7 @@ def test_chats_whose_turns_are_not_texts_are_refused_with_the_file(tmp_path: Pat
     assert [len(contents.items), len(contents.bad)] == [2, 1]
 
 
-def test_a_few_questions_with_a_list_are_no_set_of_choices(tmp_path: Path) -> None:
-    """Where most questions hold no choices, those that do are texts as the others are."""
+def test_letters_in_a_few_questions_are_not_choices(tmp_path: Path) -> None:
     rows = [
         {
             "question": f"Is it so{' in (A) Rome (B) Bonn' * (n == 0)}?",
@@ -366,22 +359,20 @@ def test_a_few_questions_with_a_list_are_no_set_of_choices(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("said", ["1. Boil it. 2. Drink it.", "[Name], boil it.", "a; b"])
-def test_a_rejected_text_is_one_option_however_it_is_laid_out(tmp_path: Path, said: str) -> None:
-    """Numbered steps, brackets and semicolons of one answer cut it into no further options."""
+def test_rejected_text_is_never_split_into_options(tmp_path: Path, said: str) -> None:
     row = {"prompt": "Tea?", "chosen": "1. Buy tea. 2. Boil it.", "rejected": said}
     [item] = formats.read(put(tmp_path, jsonl([row])))
     assert {*item.options} == {row["chosen"], said}
 
 
-def test_columns_of_too_many_choices_are_refused(tmp_path: Path) -> None:
-    """No choice beyond the 26th is left out in silence."""
+def test_row_with_27_choices_is_a_bad_record(tmp_path: Path) -> None:
     named = {f"option{at}": f"w{at}" for at in range(1, 28)}
     found = formats.scan(put(tmp_path, jsonl([{"question": "Why?", **named, "answer": "w2"}])))
     assert [bad.reason for bad in found.bad] == ["the number of options is 27; it must be 2 to 26"]
 
 
-def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path: Path) -> None:
-    """Only choices at the end may be missing: of others nobody knows which one an answer names."""
+def test_row_with_an_empty_choice_before_others_is_a_bad_record(tmp_path: Path) -> None:
+    """The answer could name another choice."""
     rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [(bad.line, bad.reason.split(":")[0]) for bad in found.bad] == [
@@ -394,10 +385,10 @@ def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path:
     ("answers", "classes"),
     [([True, False], ("False", "True")), (["yes", "no"], ("no", "yes"))],
 )
-def test_yes_and_no_are_the_choices_of_a_question_without_others(
+def test_labels_are_the_choices_of_a_question_without_choices(
     tmp_path: Path, answers: list[Any], classes: tuple[str, ...]
 ) -> None:
-    """BoolQ's questions have the labels of the whole file as choices, after their passage."""
+    """BoolQ has this layout. A passage comes before the question."""
     rows = [{"question": "is it", "passage": "A text.", "answer": one} for one in answers]
     first, second = formats.read(put(tmp_path, jsonl(rows)))
     assert (first.sentence, first.options, first.answer) == ("A text. is it", classes, 1)
@@ -406,10 +397,10 @@ def test_yes_and_no_are_the_choices_of_a_question_without_others(
     assert formats.read(put(tmp_path, jsonl(rows)))[1].sentence == "is it"
 
 
-def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_choices(
+def test_numeric_labels_are_choices_only_if_named_as_such(
     tmp_path: Path,
 ) -> None:
-    """Without choices, a number may be anything; `--choices label` says that it is a class."""
+    """Without choices, a number may be anything."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
     with pytest.raises(
@@ -422,8 +413,8 @@ def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_ch
     )  # fmt: skip
 
 
-def test_an_answer_of_neither_class_is_withheld(tmp_path: Path) -> None:
-    """SNLI's pairs without a gold label keep their place and have no answer."""
+def test_pair_without_a_gold_label_has_a_withheld_answer(tmp_path: Path) -> None:
+    """SNLI writes "-"."""
     rows = [
         {"sentence1": "A.", "sentence2": "B.", "gold_label": label, "pairID": "x"}
         for label in ("neutral", "-", "entailment")
@@ -432,8 +423,8 @@ def test_an_answer_of_neither_class_is_withheld(tmp_path: Path) -> None:
     assert (read[0].options, read.answers) == (("entailment", "neutral"), (1, None, 0))
 
 
-def test_quotation_marks_that_are_text_lose_no_rows(tmp_path: Path) -> None:
-    """Two that begin and end cells of different rows hold nothing together."""
+def test_unpaired_quotation_marks_do_not_merge_rows(tmp_path: Path) -> None:
+    """One starts a cell, another ends a cell of a later row."""
     asked = ["Why?", '"Why', "So why?", 'why?"']
     lines = ["\t".join([text, *TEXTS[at], "ABCD"[at]]) + "\n" for at, text in enumerate(asked)]
     head = "question\tA\tB\tC\tD\tanswer\n"
@@ -441,8 +432,7 @@ def test_quotation_marks_that_are_text_lose_no_rows(tmp_path: Path) -> None:
     assert [(item.sentence, item.answer) for item in read] == list(zip(asked, range(4)))  # noqa: B905
 
 
-def test_a_reference_with_the_tag_of_the_correct_one_is_the_answer(tmp_path: Path) -> None:
-    """HELM's instances have their choices as references, and their texts in objects."""
+def test_helm_reference_tagged_correct_is_the_answer(tmp_path: Path) -> None:
     rows = [
         {"input": {"text": "Why?"}, "id": f"id{at}", "split": "test", "references": [
             {"output": {"text": text}, "tags": ["correct"] if n == at else []}
@@ -469,16 +459,15 @@ TURNS = [{"role": "system", "content": "Choose."}, {"role": "user", "content": "
          "rejected": [*TURNS, {"role": "assistant", "content": "w"}]},
     ],
 )  # fmt: skip
-def test_one_question_with_records_of_its_own_is_a_row(tmp_path: Path, row: Any) -> None:
-    """Sources and turns beside the only question of a file are no rows, as with a second one."""
+def test_file_with_one_question_is_one_row(tmp_path: Path, row: Any) -> None:
+    """Its sources and turns are not rows."""
     (alone,) = formats.read(put(tmp_path, json.dumps(row).encode()))
     first, _ = formats.read(put(tmp_path, four(lambda at, texts, sign: row)))[:2]
     assert alone == first
 
 
 @pytest.mark.parametrize("output", ["w", {"text": "w"}])
-def test_references_of_another_kind_than_helms_are_refused(tmp_path: Path, output: Any) -> None:
-    """A text in place of an object, or no list of tags, is told as a bad record."""
+def test_references_unlike_those_of_helm_are_refused(tmp_path: Path, output: Any) -> None:
     tags = ["correct"] if isinstance(output, str) else None
     row = {"input": "Why?", "references": [{"output": output, "tags": tags}] * 2}
     with pytest.raises(FormatError, match="'references' must be a list of choices"):
@@ -486,8 +475,7 @@ def test_references_of_another_kind_than_helms_are_refused(tmp_path: Path, outpu
 
 
 @pytest.mark.parametrize("by_ids", [False, True])
-def test_a_bad_record_inside_an_object_is_told_by_its_line(tmp_path: Path, by_ids: bool) -> None:
-    """Lines are those of the file, wherever in it the records begin; the others are read."""
+def test_bad_record_inside_an_object_has_its_line_in_the_file(tmp_path: Path, by_ids: bool) -> None:
     rows = [{**row, "answer": "Z"} if n == 2 else row for n, row in enumerate(ROWS)]
     held: Any = {f"q{n}": row for n, row in enumerate(rows)} if by_ids else {"rows": rows}
     text = json.dumps(held, indent=1)
@@ -504,8 +492,7 @@ def test_a_bad_record_inside_an_object_is_told_by_its_line(tmp_path: Path, by_id
      '{"rows": [' + "[" * 5000, '{"a": 1 "b": 2}', '{"columns": ["a", "b"], "data": [[1]]}',
      '{"question": ["Why?"], "choices": [["w", "x"]], "answer": ["A"]}'],
 )  # fmt: skip
-def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
-    """Cut short, said twice, with rows of another length, or one row: no rows are made of it."""
+def test_object_without_valid_rows_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(FormatError, match=r"rows\.jsonl"):
         formats.read(put(tmp_path, text.encode()))
 
@@ -554,15 +541,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("shape", REFUSED)
-def test_what_cannot_be_read_is_refused_with_what_to_do(tmp_path: Path, shape: str) -> None:
-    """The message says what the file is and how to make one that is read."""
+def test_unreadable_file_is_refused_with_a_remedy(tmp_path: Path, shape: str) -> None:
     raw, told = REFUSED[shape]
     with pytest.raises(FormatError, match=f"(?s)rows\\.jsonl.*{told}"):
         formats.read(put(tmp_path, raw))
 
 
-def test_a_broken_zstandard_file_is_refused(tmp_path: Path) -> None:
-    """A truncated file is named as such; other bytes after the signature can't be unpacked."""
+def test_broken_zstandard_file_is_refused(tmp_path: Path) -> None:
     zstandard = needed("zstandard")
     whole = zstandard.ZstdCompressor().compress(PLAIN)
     for raw, reason in ((whole[:-5], "it is truncated"), (whole[:4] + PLAIN, "")):
@@ -590,18 +575,21 @@ def test_a_broken_zstandard_file_is_refused(tmp_path: Path) -> None:
          "A cup fell. Why?", ("w", "x"), 1),
     ],
 )  # fmt: skip
-def test_what_a_row_asks_is_told_by_its_structure(
+def test_question_and_key_follow_from_the_structure_of_a_row(
     tmp_path: Path, row: dict[str, Any], asked: str, options: tuple[str, ...], key: int
 ) -> None:
-    """Scores tell the right option, whatever their signs; a text or a word is read with it."""
+    """The option with the highest score is the answer, whatever letters the text contains.
+
+    A passage or a word becomes part of the question.
+    """
     other = {"final_decision": "yes"} if "final_decision" in row else {}
     other |= {"label": False, "word": "It"} if "word" in row else {}
     first = formats.read(put(tmp_path, jsonl([row, {**row, **other, "id": "next"}])))[0]
     assert (first.sentence, first.options, first.answer) == (asked, options, key)
 
 
-def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
-    """It is told by its line; ids that questions share get numbers, and no column is lost."""
+def test_row_with_lists_of_other_lengths_is_a_bad_record(tmp_path: Path) -> None:
+    """Questions of one row share its id and get numbers."""
     rows: list[dict[str, Any]] = [
         {"id": f"t{n}", "article": "A.", "idx": 1, "questions": ["Why?", "When?"],
          "options": TEXTS[:2], "answers": ["A", "B"]} for n in range(25)
@@ -618,8 +606,8 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     assert "the questions are in 'questions', with 'options', 'answers';" in found.notes[0]
 
 
-def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:
-    """Questions on one article have its id: they are numbered, and none is lost; a few are not."""
+def test_ids_shared_by_many_rows_are_replaced_by_numbers(tmp_path: Path) -> None:
+    """They are ids of an article. An id that only two rows share is an error."""
     rows = [{"id": f"high{n // 4}.txt", **ROWS[n % 4], "question": f"Why {n}?"} for n in range(40)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [item.id for item in found.items[:2]] == ["0", "1"]
@@ -631,10 +619,10 @@ def test_an_id_that_many_rows_share_is_that_of_a_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("as_schemas", [False, True])
-def test_a_second_column_of_answers_is_compared_with_the_first(
+def test_second_column_with_the_key_is_omitted_with_a_note(
     tmp_path: Path, as_schemas: bool
 ) -> None:
-    """A column that is the key again is no field of an item; the rows that differ are reported."""
+    """The note lists the rows that differ."""
     rows: list[dict[str, Any]] = [{**ROWS[n % 4], "answer_index": n % 4} for n in range(40)]
     if as_schemas:
         rows = [
@@ -652,8 +640,8 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
     )
 
 
-def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None:
-    """Nobody guesses which of two is meant; where the second one has few answers, it is told."""
+def test_second_column_with_other_answers_must_be_decided(tmp_path: Path) -> None:
+    """If it has only a few answers, there is only a note."""
     rows: list[dict[str, Any]] = [
         {**ROWS[n % 4], "answer": "ABCD"[n % 3], "gold": "ABCD"[n % 4]} for n in range(40)
     ]
@@ -670,8 +658,8 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
     assert found.notes == ("'gold' has a different answer in 4 of 4 rows (lines 1, 2, 3 and 4)",)
 
 
-def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
-    """An answer that is out of reach is refused by itself; the note says nothing else."""
+def test_note_on_numbering_counts_the_answers_that_fit(tmp_path: Path) -> None:
+    """The answer that does not fit is a bad record."""
     rows = [{**ROWS[n % 4], "answer": n % 4 + 1} for n in range(40)]
     found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
     assert len(found.bad) == 1
@@ -682,8 +670,7 @@ def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
     )
 
 
-def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
-    """A column of answers that is not known, or empty, is never passed over in silence."""
+def test_file_without_answers_has_a_note(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
@@ -697,10 +684,10 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["label", "gold", "correct_answer"])
 @pytest.mark.parametrize("keys", [(1, 2), (0, 1), "AB", ("cup", "jug"), ("option1", "option2")])
 @pytest.mark.parametrize("own_id", ["id", "qID", "number"])
-def test_a_plain_table_has_its_key_under_any_usual_name(
+def test_plain_table_has_its_key_under_any_usual_name(
     name: str, keys: Sequence[Any], own_id: str
 ) -> None:
-    """A sentence with its options has the key that `label` holds; a column of notes is none."""
+    """A column of notes is not a key."""
     rows = [
         {own_id: f"p{n}", "sentence": f"The cup {n} hit the jug as the _ was {'ab'[n % 2]}.",
          "option1": "cup", "option2": "jug", name: keys[n % 2]}
@@ -712,8 +699,8 @@ def test_a_plain_table_has_its_key_under_any_usual_name(
     assert noted.answers == (None,) * 20
 
 
-def test_scores_by_option_leave_out_the_options_of_other_rows(tmp_path: Path) -> None:
-    """A struct of Parquet has the keys of all rows, empty ones for those of others."""
+def test_options_of_other_rows_in_a_parquet_struct_are_ignored(tmp_path: Path) -> None:
+    """A struct has the keys of all rows, with empty values for those of other rows."""
     installed("pyarrow")
     rows = [{"input": f"Is it {n}?", "target_scores": {text: int(at == n % 3) for at, text in
              enumerate(TEXTS[n % 4][:3])}} for n in range(12)]  # fmt: skip
@@ -725,8 +712,8 @@ def test_scores_by_option_leave_out_the_options_of_other_rows(tmp_path: Path) ->
     assert {len(one.options) for one in read} == {3}
 
 
-def test_a_text_in_windows_encoding_is_read_if_it_is_named(tmp_path: Path) -> None:
-    """It has the same questions; read as Latin-1, its quotes are controls, and a note says so."""
+def test_windows_encoding_is_read_if_named(tmp_path: Path) -> None:
+    """Read as Latin-1, the quotation marks are control characters, which a note reports."""
     rows = "question,A,B,answer\nWarum „grün“?,ja,nein,A\nWhy?,yes,no,B\n"
     path = put(tmp_path, rows.encode("cp1252"), "rows.csv")
     plain = formats.read(put(tmp_path, rows.encode(), "plain.csv"))
@@ -751,10 +738,9 @@ ITEM = '{"question": "q%d", "choices": ["a", "b"], "answer": "%s"%s}'
         ("[{}, {NaN}, {}]", 2, "NaN is not a JSON number"),
     ],
 )
-def test_what_is_lost_in_an_array_is_a_bad_record(
+def test_text_after_an_array_and_nan_are_bad_records(
     tmp_path: Path, text: str, read: int, fault: str
 ) -> None:
-    """Text after an array is reported; a value that JSON does not have loses its record alone."""
     path = tmp_path / "quiz.json"
     for at, sign in enumerate(("{}", "{NaN}", "{}", "{}")):
         text = text.replace(sign, ITEM % (at, "AB"[at % 2], ', "x": NaN' * (sign != "{}")), 1)
@@ -764,8 +750,7 @@ def test_what_is_lost_in_an_array_is_a_bad_record(
     assert [fault in one.reason for one in found.bad] == [True]
 
 
-def test_a_column_that_comes_late_is_read(tmp_path: Path) -> None:
-    """A fifth choice that only the last rows have is an option of theirs."""
+def test_column_that_only_the_last_rows_have_is_read(tmp_path: Path) -> None:
     rows = [
         {"question": f"q{at}", **dict.fromkeys("ABCD", "x"), "answer": "A"} | {"B": f"b{at}"}
         | ({"E": "y"} if at >= 1200 else {})
@@ -778,8 +763,7 @@ def test_a_column_that_comes_late_is_read(tmp_path: Path) -> None:
     assert [len(p.options) for p in formats.read(path)][1199:1201] == [4, 5]
 
 
-def test_a_header_may_have_lines_in_a_cell(tmp_path: Path) -> None:
-    """A line break in the name of a column, or a row of commas above, changes no format."""
+def test_header_may_have_newlines_and_an_empty_row_above(tmp_path: Path) -> None:
     header = 'id,"notes\n(internal)",embargo,sentence,option1,option2,answer\n'
     row = "q1,n,true,The cup fell since the _ was heavy.,cup,jug,1\n"
     for above in ("", ",,,,,,\n"):
@@ -789,8 +773,8 @@ def test_a_header_may_have_lines_in_a_cell(tmp_path: Path) -> None:
         assert (found.embargo, found.extra["csv.notes (internal)"]) == (True, "n")
 
 
-def test_columns_of_one_name_are_refused_in_memory() -> None:
-    """Of two columns of a DataFrame with one name, neither is chosen silently."""
+def test_dataframe_columns_with_one_name_are_refused() -> None:
+    """An index with the name of a column is not a second column."""
     table = pd.DataFrame([["q", "a", "b", "c", "A"]], columns=["question", "A", "A", "B", "answer"])
     with pytest.raises(FormatError, match="the column 'A' occurs twice"):
         formats.read(table)

@@ -1,4 +1,4 @@
-"""SuperGLUE-WSC: claims whose spans don't always fit."""
+"""SuperGLUE-WSC: claims, some of whose spans don't match the text."""
 
 import json
 from pathlib import Path
@@ -14,20 +14,18 @@ SPLITS = ("train", "val", "test")
 
 
 def read(data_dir: Path, name: str) -> tuple[Claim, ...]:
-    """Return the claims of one file."""
     return formats.read_claims(data_dir / f"superglue_wsc/{name}.jsonl")
 
 
-def test_the_labels_are_those_known(data_dir: Path) -> None:
-    """Train has 259 true and 295 false claims, val 38 and 66, test none."""
+def test_numbers_of_true_and_false_claims_are_as_published(data_dir: Path) -> None:
     labels = {name: [claim.holds for claim in read(data_dir, name)] for name in SPLITS}
     assert [labels["train"].count(value) for value in (True, False)] == [259, 295]
     assert [labels["val"].count(value) for value in (True, False)] == [38, 66]
     assert set(labels["test"]) == {None}
 
 
-def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
-    """The val claim whose index names "use" has its blank at the only "it", with a note."""
+def test_pronoun_is_found_despite_an_incorrect_index(data_dir: Path) -> None:
+    """The index of this claim names "use", but the text contains only one "it"."""
     said = "line 43: 'span2_index' is 30, .* has 'use'; the only occurrence of 'it' is used"
     with pytest.warns(formats.ReadingNote, match=said):
         claim = read(data_dir, "val")[42]
@@ -35,24 +33,22 @@ def test_a_pronoun_is_found_although_its_index_is_wrong(data_dir: Path) -> None:
     assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
 
 
-def test_a_candidate_with_a_line_end_is_tidy(data_dir: Path) -> None:
-    """The candidate of idx 234 has a space for its line end, and the line end in `extra`."""
+def test_newline_in_a_candidate_becomes_a_space(data_dir: Path) -> None:
+    """`extra` keeps the newline."""
     claim = next(c for c in read(data_dir, "train") if c.extra["superglue_wsc.idx"] == 234)
     assert claim.candidate == "willow-towered Canopy Huntertropic wrestles"
     assert claim.extra["superglue_wsc.span1_text"] == "willow-towered Canopy\nHuntertropic wrestles"
 
 
 def test_claims_are_grouped_by_text_and_pronoun(data_dir: Path) -> None:
-    """The 554, 104 and 146 claims are about 307, 53 and 51 pronouns."""
     groups = [len({claim.problem_id for claim in read(data_dir, name)}) for name in SPLITS]
     assert groups == [307, 53, 51]
 
 
 @pytest.mark.parametrize(("name", "problems", "left"), [("train", 227, 83), ("val", 36, 22)])
-def test_problems_are_put_together_again(
+def test_claims_are_recast_as_problems_or_listed_with_a_reason(
     data_dir: Path, name: str, problems: int, left: int
 ) -> None:
-    """Most groups are problems with one right candidate; the others are named one by one."""
     recast = to_problems(read(data_dir, name))
     assert (len(recast.problems), len(recast.leftovers)) == (problems, left)
     assert {left.reason for left in recast.leftovers} <= {
@@ -62,15 +58,14 @@ def test_problems_are_put_together_again(
     }
 
 
-def test_claims_without_labels_are_problems_too(data_dir: Path) -> None:
-    """The unlabelled test claims make 51 problems, of which two have six options."""
+def test_claims_without_labels_are_recast_as_problems(data_dir: Path) -> None:
     recast = to_problems(read(data_dir, "test"))
     assert (len(recast.problems), len(recast.leftovers)) == (51, 0)
     assert sum(len(problem.options) == 6 for problem in recast.problems) == 2
 
 
-def test_spans_are_found_for_claims_that_have_none(tmp_path: Path) -> None:
-    """A claim made here gets the places of its spans: the candidate's, or its last word's."""
+def test_written_claims_get_the_positions_of_their_spans(tmp_path: Path) -> None:
+    """If the text contains only the candidate's last word, its position is used."""
     text = "The trophy doesn't fit into the brown suitcase because _ is too small."
     claims = [
         Claim("p", text, candidate, None, "it") for candidate in ("The trophy", "the suitcase")
@@ -82,8 +77,9 @@ def test_spans_are_found_for_claims_that_have_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*SPLITS, "wsc_test_glue", "fewglue_train", "fewglue_unlabeled"])
-def test_a_file_is_written_record_by_record(data_dir: Path, tmp_path: Path, name: str) -> None:
-    """All records are written as they were, also those with spans that don't match."""
+def test_records_round_trip_even_if_their_spans_do_not_match(
+    data_dir: Path, tmp_path: Path, name: str
+) -> None:
     formats.write(read(data_dir, name), tmp_path / "again", "superglue-wsc")
     records = [
         [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -100,21 +96,22 @@ def test_a_file_is_written_record_by_record(data_dir: Path, tmp_path: Path, name
         (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is not a separate word"),
     ],
 )
-def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reason: str) -> None:
-    """A claim whose candidate or pronoun has no place in the text is refused by its id."""
+def test_claim_without_its_spans_in_the_text_is_not_written(
+    tmp_path: Path, claim: Claim, reason: str
+) -> None:
     with pytest.raises(FormatError, match=f"'p' can't be written: {reason}"):
         formats.write([claim], tmp_path / "out", "superglue-wsc")
 
 
 def row(text: str, pronoun: str, index: object, label: object, key: str = "target") -> str:
-    """Return the line of a claim about the text's first letter or word."""
+    """Return the JSON line of a claim about the first letter or word of the text."""
     first = text.split()[0] if text.isascii() else text[0]
     spans = {"span1_text": first, "span1_index": 0, "span2_text": pronoun, "span2_index": index}
     return json.dumps({"text": text, **({key: spans} if key else spans), "label": label}) + "\n"
 
 
-def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
-    """CLUEWSC's index selects the second "它", also in English, and its labels are texts."""
+def test_indexes_may_count_characters(tmp_path: Path) -> None:
+    """CLUEWSC has such indexes, and labels that are texts. All spans of the file must fit."""
     path = tmp_path / "in.json"
     chinese = row("他说它没有看见它。", "它", 7, "false")
     path.write_text(chinese + row("It hit it, and it fell.", "it", 15, "true"))
@@ -133,30 +130,31 @@ def test_characters_are_counted_if_they_fit_the_spans(tmp_path: Path) -> None:
         (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
     ],
 )
-def test_an_index_that_points_elsewhere_is_refused(tmp_path: Path, line: str, reason: str) -> None:
-    """No occurrence is chosen if the place has another text; the message has it with its line."""
+def test_claim_with_an_invalid_index_pronoun_or_label_is_refused(
+    tmp_path: Path, line: str, reason: str
+) -> None:
     (tmp_path / "in.jsonl").write_text(row("Tom saw that it ran.", "it", 3, True) + line)
     with pytest.raises(FormatError, match=rf"in\.jsonl:2: {reason}"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
-def test_an_index_in_a_text_without_spaces_counts_characters(tmp_path: Path) -> None:
-    """The message has the character at the index, which is not after the end of the text."""
+def test_index_in_a_text_without_spaces_counts_characters(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(row("小明说他说他来。", "他", 1, "true"))
     with pytest.raises(FormatError, match="'span2_index' is 1, where the text has '明'"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
-def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
-    """If words and characters fit all spans alike, a place in which they differ is not guessed."""
+def test_index_that_fits_as_word_and_as_character_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
     with pytest.raises(FormatError, match=r":1: .* fits 'I' both as a word index and as a char"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
 @pytest.mark.parametrize(("label", "holds"), [(1, True), (0, False), (-1, None), ("True", True)])
-def test_spans_can_be_columns_of_the_row(tmp_path: Path, label: object, holds: object) -> None:
-    """Hugging Face's rows have no target, and numbers as labels."""
+def test_spans_can_be_columns_of_the_row_without_target(
+    tmp_path: Path, label: object, holds: object
+) -> None:
+    """Hugging Face's copy has this layout, with numbers as labels."""
     (tmp_path / "in.jsonl").write_text(row("Tom says he ran.", "he", "2", label, ""))
     claim = formats.read_claims(tmp_path / "in.jsonl")[0]
     assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
@@ -173,10 +171,9 @@ def test_spans_can_be_columns_of_the_row(tmp_path: Path, label: object, holds: o
         max_size=4,
     )
 )
-def test_a_claim_in_any_script_is_read_as_it_was_written(
+def test_claims_in_any_script_round_trip(
     tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]
 ) -> None:
-    """What the writer accepts has its blank at the same place when it is read again."""
     claims = [
         Claim(str(at), f"it {before}_{after}", "it", True, pronoun)
         for at, (before, pronoun, after) in enumerate(parts)

@@ -1,4 +1,4 @@
-"""Twins that a file does not mark, in the formats that anybody may write."""
+"""Twins that a file does not mark, in the formats that people write themselves."""
 
 import json
 from collections import Counter
@@ -20,13 +20,13 @@ from winosmith.study import join_data
 from winosmith.testing import make_twins
 
 
-def bare(problems: Sequence[Problem]) -> list[Problem]:
-    """Return the problems without what marks them as twins, under new ids."""
+def strip_marks(problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems without twin ids, with new ids."""
     return [replace(p, id=f"q{at}", twin_id=None) for at, p in enumerate(problems)]
 
 
 def as_csv(problems: Sequence[Problem], **columns: Callable[[int], str]) -> str:
-    """Return a table as people write it, with further columns by row."""
+    """Return a table as people write it, with additional columns computed from the row number."""
     head = ["sentence", "option1", "option2", "answer", *columns]
     rows = [
         [
@@ -41,14 +41,14 @@ def as_csv(problems: Sequence[Problem], **columns: Callable[[int], str]) -> str:
 
 
 def as_own(problems: Sequence[Problem], *more: str) -> str:
-    """Return our own JSON Lines as people write them: ids, sentences, options, answers."""
+    """Return our JSON Lines as people write them, with only the necessary keys and `more`."""
     keys = ("id", "sentence", "options", "answer", *more)
     rows = ({key: getattr(p, key) for key in keys} for p in problems)
     return "".join(json.dumps(row, default=dict) + "\n" for row in rows)
 
 
 def as_winogrande(problems: Sequence[Problem]) -> str:
-    """Return WinoGrande's format, with ids that are not of crowd tasks."""
+    """Return WinoGrande's format, with ids unlike those of its crowd tasks."""
     file = StringIO()
     formats.get_writer("winogrande").write(problems, file)
     return file.getvalue()
@@ -58,18 +58,18 @@ WAYS = {"csv": as_csv, "winosmith": as_own, "winogrande": as_winogrande}
 
 
 def told(path: Path, text: str) -> Dataset:
-    """Return what is read of a file with this text, which must be said."""
+    """Return the data of a file with this text, after the note that twins were found."""
     path.write_text(text)
     with pytest.warns(ReadingNote, match="found by their texts"):
         return formats.read(path)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_twins_that_stand_apart_are_found(tmp_path: Path, data_dir: Path, way: str) -> None:
-    """WinoGrande's dev set, shuffled and without its ids, has the same 284 twins, and no others."""
+def test_twins_are_found_in_shuffled_rows(tmp_path: Path, data_dir: Path, way: str) -> None:
+    """In WinoGrande's dev set without its ids, exactly its 284 twins are found."""
     dev = list(formats.read(data_dir / "winogrande/dev.jsonl"))
     dev = [dev[row] for row in np.random.default_rng(0).permutation(len(dev))]
-    plain = [replace(p, sentence=p.sentence.replace('"', "'")) for p in bare(dev)]
+    plain = [replace(p, sentence=p.sentence.replace('"', "'")) for p in strip_marks(dev)]
     read = told(tmp_path / "dev", WAYS[way](plain))
     assert len(read.twins) == 284
     for first, second in read.twins:
@@ -85,8 +85,8 @@ DOCTOR = Problem(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_neighbours_that_share_little_words_are_no_twin(tmp_path: Path, way: str) -> None:
-    """Neighbours with the same options and 7 of 16 words in common are two singles in any form."""
+def test_neighbours_that_share_few_words_are_not_twins(tmp_path: Path, way: str) -> None:
+    """They share the options and 7 of 16 words."""
     path = tmp_path / "two"
     path.write_text(WAYS[way]([LAWYER, DOCTOR]))
     assert not formats.read(path).twins
@@ -101,11 +101,11 @@ VERSIONS = [
 
 @examples(40, derandomize=True)
 @given(rows=st.permutations(range(18)))
-def test_the_order_of_rows_makes_no_twin(
+def test_found_twins_do_not_depend_on_the_order_of_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[int]
 ) -> None:
-    """In any order of its rows a file has the same twins; six versions of a sentence have none."""
-    problems = [*bare(make_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
+    """Six versions of one sentence are not twins."""
+    problems = [*strip_marks(make_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
     problems = [problems[row] for row in rows]
     path = tmp_path_factory.mktemp("rows") / "file.jsonl"
     path.write_text(as_own(problems))
@@ -116,8 +116,8 @@ def test_the_order_of_rows_makes_no_twin(
     assert len(formats.find_unmarked_pairs(problems)) == 5
 
 
-def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
-    """Halves in Japanese are found by their letters; two pronouns of one text are no twin."""
+def test_twins_in_japanese_are_found_by_their_letters(tmp_path: Path) -> None:
+    """Two pronouns of one text are not a twin."""
     text = "トロフィーが茶色のスーツケースに入らなかったのは、_が{}すぎたからだ。"
     options = ("トロフィー", "スーツケース")
     halves = [
@@ -136,8 +136,7 @@ def test_twins_without_spaces_between_words_are_found(tmp_path: Path) -> None:
     assert formats.find_unmarked_pairs(asked) == []
 
 
-def test_many_problems_with_the_same_options_are_compared() -> None:
-    """Of 1,000 problems that all ask for "he" or "she", the 500 twins are found, and no others."""
+def test_twins_are_found_among_1000_problems_with_equal_options() -> None:
     problems = [
         Problem(
             f"{at}-{half}",
@@ -161,10 +160,9 @@ def test_many_problems_with_the_same_options_are_compared() -> None:
     ),
     answers=st.lists(st.integers(0, 1), min_size=9, max_size=9),
 )
-def test_comparing_what_shares_a_rare_word_passes_nothing_over(
+def test_comparing_problems_that_share_a_rare_word_misses_no_pair(
     texts: list[list[str]], answers: list[int]
 ) -> None:
-    """The pairs are those that comparing each problem with each finds."""
     problems = [
         Problem(str(at), " ".join([*text, "_"]), ("he", "she"), answers[at])
         for at, text in enumerate(texts)
@@ -180,9 +178,9 @@ def test_comparing_what_shares_a_rare_word_passes_nothing_over(
     ]
 
 
-def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
-    """A column or key `twin_id`, even an empty one, is the file's own word: nothing is paired."""
-    pairs = bare(make_twins(3).problems)
+def test_file_with_a_twin_id_column_is_not_searched_for_twins(tmp_path: Path) -> None:
+    """The column or key may be empty."""
+    pairs = strip_marks(make_twins(3).problems)
     (tmp_path / "a.csv").write_text(as_csv(pairs, twin_id=lambda at: ""))
     assert not formats.read(tmp_path / "a.csv").twins
     lines = as_own(pairs).splitlines()
@@ -195,10 +193,9 @@ def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["csv", "winosmith"])
 @examples(30, derandomize=True)
 @given(marked=st.sets(st.integers(0, 5)), rows=st.permutations(range(12)))
-def test_reading_what_was_written_changes_no_twin(
+def test_look_alikes_round_trip_as_twins_or_singles(
     tmp_path_factory: pytest.TempPathFactory, name: str, marked: set[int], rows: list[int]
 ) -> None:
-    """Of look-alikes, those that are twins and those that are none come back as they were."""
     data = make_twins(6).problems
     problems = [
         data[row] if row // 2 in marked else replace(data[row], twin_id=None) for row in rows
@@ -208,9 +205,8 @@ def test_reading_what_was_written_changes_no_twin(
     assert formats.read_items(path) == problems
 
 
-def test_families_and_copies_are_no_twins(tmp_path: Path) -> None:
-    """A child that flips its parent's answer, and a copy that contradicts, are no twin's half."""
-    first, second = bare(make_twins(1).problems)
+def test_families_and_contradictory_copies_are_not_twins(tmp_path: Path) -> None:
+    first, second = strip_marks(make_twins(1).problems)
     copy = replace(first, id="copy", answer=1 - (first.answer or 0))
     path = tmp_path / "copies.jsonl"
     path.write_text(as_own([first, copy]))
@@ -220,9 +216,9 @@ def test_families_and_copies_are_no_twins(tmp_path: Path) -> None:
     assert not formats.read(path).twins
 
 
-def test_a_column_pairs(tmp_path: Path) -> None:
-    """`pair_by` makes twins of rows that share a value, wherever they stand; others are singles."""
-    pairs = bare(make_twins(4).problems)
+def test_pair_by_column_makes_twins_of_rows_with_equal_values(tmp_path: Path) -> None:
+    """Rows with a unique value are singles."""
+    pairs = strip_marks(make_twins(4).problems)
     path = tmp_path / "pairs.csv"
     path.write_text(as_csv([*pairs[::2], *pairs[1::2]], group=lambda at: "abcdabx"[at : at + 1]))
     read = formats.read(path, pair_by="group")
@@ -232,8 +228,7 @@ def test_a_column_pairs(tmp_path: Path) -> None:
     assert read[2].twin_id is None
 
 
-def test_a_key_pairs(tmp_path: Path) -> None:
-    """In WinoGrande's form the further key is named as it stands, and a task's ids give way."""
+def test_pair_by_key_overrides_the_ids_of_winogrande(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in as_winogrande(make_twins(2).problems).splitlines()]
     for at, record in enumerate(lines):
         record |= {"qID": f"task-{1 + at % 2}" if at < 2 else f"z{at}", "pairing": at % 2}
@@ -242,8 +237,7 @@ def test_a_key_pairs(tmp_path: Path) -> None:
     assert formats.read(path, pair_by="pairing").twins == ((0, 2), (1, 3))
 
 
-def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
-    """A column that is not there is refused with those that are; so is one that nobody shares."""
+def test_pair_by_needs_a_column_with_shared_values(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text(as_csv(make_twins(2).problems, group=str, seen=lambda at: "x"))
     with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: 'group', 'seen'"):
@@ -252,19 +246,17 @@ def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
         formats.read(path, pair_by="group")
 
 
-def test_a_column_that_pairs_copies_is_refused(tmp_path: Path) -> None:
-    """If all rows are doubled, the label of each half occurs twice."""
+def test_pair_by_column_that_pairs_copies_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
-    twice = [*far_apart(5), *far_apart(5)]
+    twice = [*make_distant_twins(5), *make_distant_twins(5)]
     path.write_text(as_csv(twice, pair=lambda at: f"{at % 10 // 2}{'ab'[at % 2]}"))
     with pytest.raises(FormatError, match="most pairs by 'pair' are copies, such as '0' and '10'"):
         formats.read(path, pair_by="pair")
 
 
-def test_what_looks_like_twins_is_counted() -> None:
-    """Pairs of singles that look like twins are found, also when their answers are withheld."""
+def test_unmarked_pairs_of_singles_are_found_even_without_answers() -> None:
     data = make_twins(5).problems
-    mixed = [*data[:4], *bare(data[4:])]
+    mixed = [*data[:4], *strip_marks(data[4:])]
     assert formats.find_unmarked_pairs(mixed) == [(4, 5), (6, 7), (8, 9)]
     assert formats.find_unmarked_pairs([replace(p, answer=None) for p in mixed]) == [
         (4, 5),
@@ -280,8 +272,8 @@ TWO_KINDS = (
 )
 
 
-def far_apart(count: int) -> list[Problem]:
-    """Return the halves of twins that share few words, one twin after the other."""
+def make_distant_twins(count: int) -> list[Problem]:
+    """Return twins, one after the other, whose halves share few words."""
     things = ("cup", "letter", "engine", "window")
     pairs = list(combinations(things, 2))
     return [
@@ -292,7 +284,7 @@ def far_apart(count: int) -> list[Problem]:
 
 
 def as_questions(problems: Sequence[Problem]) -> str:
-    """Return rows of questions with a list of choices and a further key."""
+    """Return rows of questions with a list of choices and an additional key."""
     rows = (
         {"question": p.sentence, "choices": p.options, "answer": p.answer, "pair": at // 2}
         for at, p in enumerate(problems)
@@ -311,14 +303,14 @@ UNREAD = {
     "ids of other halves": lambda ps: as_csv(ps, pair=lambda at: str(at ^ 1)),
     "ids of first halves": lambda ps: as_csv(ps, pair=lambda at: str(at - 1) * (at % 2)),
 }
-"""Files with a column that marks twins, and that no format knows."""
+"""Files with a column that marks twins but has no standard name."""
 
 
 @pytest.mark.parametrize("way", UNREAD)
-def test_a_column_that_groups_rows_in_twos_is_asked_about(tmp_path: Path, way: str) -> None:
-    """A file is refused if such a column is not named; named, it pairs; declined, it does not."""
+def test_column_that_groups_rows_in_pairs_must_be_decided(tmp_path: Path, way: str) -> None:
+    """The user names it with `pair_by`, or declines with an empty value."""
     path = tmp_path / "file"
-    path.write_text(UNREAD[way](far_apart(20)))
+    path.write_text(UNREAD[way](make_distant_twins(20)))
     with pytest.raises(FormatError, match=r"'pair' puts 40 of 40 problems.*`pair_by='pair'`"):
         formats.read(path)
     assert len(formats.read(path, pair_by="pair").twins) == 20
@@ -328,9 +320,11 @@ def test_a_column_that_groups_rows_in_twos_is_asked_about(tmp_path: Path, way: s
     assert formats.read(tmp_path / "again.jsonl").problems == declined.problems
 
 
-def test_twins_that_only_their_order_marks_are_reported(tmp_path: Path) -> None:
-    """If most problems have a neighbour's options and another answer, a note says so."""
-    problems = [replace(p, options=(f"x{at // 2}", "y")) for at, p in enumerate(far_apart(20))]
+def test_twins_marked_only_by_their_order_are_reported(tmp_path: Path) -> None:
+    """Most problems have a neighbour's options and another answer."""
+    problems = [
+        replace(p, options=(f"x{at // 2}", "y")) for at, p in enumerate(make_distant_twins(20))
+    ]
     path = tmp_path / "file.csv"
     for some, count in ((problems, 40), (problems[1:9] + problems[10:], 36)):
         path.write_text(as_csv(some))
@@ -342,29 +336,26 @@ def test_twins_that_only_their_order_marks_are_reported(tmp_path: Path) -> None:
         assert not formats.scan(path).notes
 
 
-def test_a_column_is_asked_about_if_many_problems_lack_their_other_half(tmp_path: Path) -> None:
-    """A column that groups 48 of 80 rows in twins is asked about, as validation leaves singles."""
+def test_column_of_pairs_must_be_decided_even_with_many_singles(tmp_path: Path) -> None:
+    """Validation may leave many singles."""
     path = tmp_path / "file.csv"
-    path.write_text(as_csv(far_apart(40), pair=lambda at: str(at // 2 if at < 48 else at)))
+    path.write_text(as_csv(make_distant_twins(40), pair=lambda at: str(at // 2 if at < 48 else at)))
     with pytest.raises(FormatError, match="'pair' puts 48 of 80 problems into pairs"):
         formats.read(path)
-    path.write_text(as_csv(far_apart(40), pair=lambda at: str(at // 2) if at < 16 else ""))
+    path.write_text(as_csv(make_distant_twins(40), pair=lambda at: str(at // 2) if at < 16 else ""))
     with pytest.raises(FormatError, match="'pair' puts 16 of 80 problems into pairs"):
         formats.read(path)
 
 
 @pytest.mark.parametrize("ends", [("-1", "-2"), ("_a", "_b"), ("A", "B"), (".1", ".2")])
 @pytest.mark.parametrize("name", ["csv", "winosmith", "winogrande"])
-def test_ids_that_differ_in_their_end_pair(
+def test_ids_that_differ_only_in_their_ends_pair_halves(
     tmp_path: Path, name: str, ends: tuple[str, str]
 ) -> None:
-    """Halves whose ids differ only in such an end are twins, however few words they share.
-
-    Problems that are written as singles under such ids stay singles.
-    """
+    """Their texts may differ. Problems that we write as singles under such ids stay singles."""
     problems = [
         replace(p, id=f"q{at // 2}{ends[at % 2]}", twin_id=None, extra=Extra())
-        for at, p in enumerate(far_apart(20))
+        for at, p in enumerate(make_distant_twins(20))
     ]
     path = tmp_path / "file"
     table = as_csv(problems, id=lambda at: problems[at].id)
@@ -389,12 +380,14 @@ MARKED: Sequence[tuple[str, str]] = [
     ("{}", "{}-twin"), ("{}x", "{}y"), ("{}-i", "{}-ii"), ("{}#3", "{}#4"),
     ("{:03} (1)", "{:03} (2)"), ("{}\u0430", "{}\u0431"), ("{:03}p", "{}q"),
 ]  # fmt: skip
-"""Other ids of halves."""
+"""Other pairs of ids of two halves."""
 
 
 @pytest.mark.parametrize("forms", MARKED)
-def test_ids_with_another_mark_pair_if_most_do(tmp_path: Path, forms: tuple[str, str]) -> None:
-    """Other marks count only if they pair most of a file, with different answers; also a column."""
+def test_other_marks_in_ids_count_if_they_pair_most_problems(
+    tmp_path: Path, forms: tuple[str, str]
+) -> None:
+    """The halves need different answers. In a column other than the id, the user must decide."""
     path, few = tmp_path / "file.csv", 7
 
     def read(problems: Sequence[Problem], name: str = "id") -> list[tuple[int, ...]]:
@@ -402,19 +395,19 @@ def test_ids_with_another_mark_pair_if_most_do(tmp_path: Path, forms: tuple[str,
         path.write_text(as_csv(problems, **marks))
         return sorted(formats.read(path).twins)
 
-    problems = far_apart(20)
+    problems = make_distant_twins(20)
     assert read(problems) == [(2 * twin, 2 * twin + 1) for twin in range(20)]
     assert not read([replace(p, answer=at // 2 % 2) for at, p in enumerate(problems)])
-    assert not read(far_apart(few))
+    assert not read(make_distant_twins(few))
     assert not read([replace(p, answer=None) for p in problems])
     assert not read([replace(p, options=("true", "false")) for p in problems])
     with pytest.raises(FormatError, match="'half' puts 40 of 40 problems into pairs"):
         read(problems, "half")
 
 
-def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
-    """Twos with other options, with the same answer or of copies are no question of twins."""
-    problems = far_apart(20)
+def test_column_of_pairs_that_are_not_twins_is_ignored(tmp_path: Path) -> None:
+    """The pairs have other options, the same answer, or are copies."""
+    problems = make_distant_twins(20)
     for others in (
         [replace(p, options=(f"{at}", f"-{at}")) for at, p in enumerate(problems)],
         [replace(p, answer=0) for p in problems],
@@ -429,10 +422,9 @@ def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("forms", [("left-{}", "right-{}"), ("a_{}", "b_{}"), ("pos{}", "neg{}")])
 @pytest.mark.parametrize("start", [0, 1])
-def test_numbers_of_two_lists_pair_nothing(
+def test_numbers_of_two_lists_do_not_pair_unrelated_texts(
     tmp_path: Path, forms: tuple[str, str], start: int
 ) -> None:
-    """Ids of two lists, and the first numbers of one, are no marks if the texts are unrelated."""
     rng = np.random.default_rng(5)
     words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
     problems = [
@@ -453,8 +445,10 @@ def test_numbers_of_two_lists_pair_nothing(
 
 
 def test_each_file_may_number_its_own_twins(tmp_path: Path) -> None:
-    """A single with another single's twin id in another file is not its half."""
-    problems = [replace(p, twin_id=f"t{at // 2}") for at, p in enumerate(far_apart(20))][:-1]
+    """If both files have twins, singles with the same twin id are not paired across them."""
+    problems = [replace(p, twin_id=f"t{at // 2}") for at, p in enumerate(make_distant_twins(20))][
+        :-1
+    ]
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for path, options in (paths[0], ("cup", "jug")), (paths[1], ("car", "van")):
         own = [replace(p, id=f"{path.stem}{p.id}", options=options) for p in problems]
@@ -476,9 +470,9 @@ def test_each_file_may_number_its_own_twins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])
-def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> None:
+def test_pair_by_column_may_contain_row_numbers(tmp_path: Path, first: int) -> None:
     """Rows are counted from 0, 1 or the header; in several files, from the start of each."""
-    problems = far_apart(20)
+    problems = make_distant_twins(20)
     order = [int(at) for at in np.random.default_rng(2).permutation(40)]
     rows = {at: row for row, at in enumerate(order)}
     table = as_csv(
@@ -502,8 +496,9 @@ def test_a_column_may_have_the_other_halfs_row(tmp_path: Path, first: int) -> No
 
 
 @pytest.mark.parametrize("name", ["qID", "id"])
-def test_a_third_number_does_not_part_similar_halves(tmp_path: Path, name: str) -> None:
-    """WinoGrande's ids, and others, may have a third variant of a task."""
+def test_third_variant_of_a_task_does_not_separate_similar_halves(
+    tmp_path: Path, name: str
+) -> None:
     rows = [
         {name: f"T{task}X-{half + 1}", "answer": str(half % 2 + 1), "option1": "Ann",
          "option2": "Bob", "sentence": f"Near the {town} Ann met Bob at noon, as _ was {word}."}
@@ -516,8 +511,7 @@ def test_a_third_number_does_not_part_similar_halves(tmp_path: Path, name: str) 
     assert len(found) == 5
 
 
-def test_marks_after_a_shared_number_need_no_similar_texts(tmp_path: Path) -> None:
-    """Ids such as "7_pos" and "7_neg" pair halves with few common words."""
+def test_marks_after_a_shared_number_pair_dissimilar_texts(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
     problems = [

@@ -1,4 +1,4 @@
-"""Winogender: sentences, and the templates that they were made from."""
+"""Winogender: sentences, and the templates from which they were made."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,16 +6,15 @@ from pathlib import Path
 from winosmith import Problem, formats
 
 
-def test_the_templates_expand_to_the_sentences(data_dir: Path) -> None:
-    """The 120 templates give exactly the 720 published problems."""
+def test_120_templates_expand_to_the_720_sentences(data_dir: Path) -> None:
     sentences = formats.read(data_dir / "winogender/all_sentences.tsv")
     expanded = formats.read(data_dir / "winogender/templates.tsv")
     assert set(expanded.problems) == set(sentences.problems)
     assert expanded == sentences
 
 
-def test_what_the_gender_gap_needs_is_in_extra(data_dir: Path) -> None:
-    """Occupation, participant and gender are in `extra`; 240 problems of each gender."""
+def test_sentence_becomes_a_problem_with_its_gender_in_extra(data_dir: Path) -> None:
+    """There are 240 problems of each gender."""
     problems = formats.read(data_dir / "winogender/all_sentences.tsv")
     assert problems[0] == Problem(
         id="technician.customer.1.male.txt",

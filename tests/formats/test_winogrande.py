@@ -9,8 +9,7 @@ from winosmith import answers, formats
 from winosmith.errors import FormatError
 
 
-def test_a_task_is_a_twin(data_dir: Path) -> None:
-    """The crowd task's id is the twin's, and the qID stays the problem's."""
+def test_crowd_task_is_a_twin(data_dir: Path) -> None:
     dev = formats.read(data_dir / "winogrande/dev.jsonl")
     assert dev[0].id == f"{dev[0].twin_id}-2"
     assert len(str(dev[0].twin_id)) == 30
@@ -19,14 +18,12 @@ def test_a_task_is_a_twin(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["xs", "s", "m", "l", "xl", "debiased"])
-def test_labels_are_the_answers(data_dir: Path, size: str) -> None:
-    """The labels file of each size agrees with the answers in the problems."""
+def test_labels_match_the_answers(data_dir: Path, size: str) -> None:
     labels = answers.read_labels(data_dir / f"winogrande/train_{size}-labels.lst")
     assert labels == formats.read(data_dir / f"winogrande/train_{size}.jsonl").answers
 
 
-def test_labels_are_written_as_published(data_dir: Path, tmp_path: Path) -> None:
-    """A labels file comes back byte for byte."""
+def test_labels_round_trip_byte_for_byte(data_dir: Path, tmp_path: Path) -> None:
     path = data_dir / "winogrande/dev-labels.lst"
     with (tmp_path / "labels.lst").open("w") as file:
         answers.write_labels(answers.read_labels(path), file)
@@ -34,15 +31,14 @@ def test_labels_are_written_as_published(data_dir: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("part", ["dev", "test", "train_xs", "train_debiased"])
-def test_a_file_is_written_byte_for_byte(data_dir: Path, tmp_path: Path, part: str) -> None:
-    """WinoGrande's files are written as they were, with their escapes."""
+def test_files_round_trip_byte_for_byte(data_dir: Path, tmp_path: Path, part: str) -> None:
     path = data_dir / f"winogrande/{part}.jsonl"
     formats.write(formats.read_items(path), tmp_path / "again", "winogrande")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-def test_a_submission_has_a_column_for_each_size(data_dir: Path) -> None:
-    """The sample submission has 1,767 labels in each of five columns, 0-based here."""
+def test_submission_has_a_column_for_each_training_size(data_dir: Path) -> None:
+    """Labels in the file count from 1; in Python, from 0."""
     path = data_dir / "winogrande/sample-submission-labels.lst"
     columns = answers.read_submission(path)
     assert [(size, len(labels)) for size, labels in columns.items()] == [
@@ -52,8 +48,7 @@ def test_a_submission_has_a_column_for_each_size(data_dir: Path) -> None:
     assert [str(labels[1] + 1) for labels in columns.values()] == second
 
 
-def test_bad_labels_are_named(tmp_path: Path) -> None:
-    """A label other than 1 and 2, or a wrong number of columns, is told with its line."""
+def test_invalid_labels_are_refused_with_their_line(tmp_path: Path) -> None:
     (tmp_path / "labels.lst").write_text("1\n2\n3\n")
     with pytest.raises(FormatError, match=r"labels\.lst:3: '3' is not one label \(1 or 2\)"):
         answers.read_labels(tmp_path / "labels.lst")
@@ -61,8 +56,7 @@ def test_bad_labels_are_named(tmp_path: Path) -> None:
         answers.read_submission(tmp_path / "labels.lst")
 
 
-def test_further_keys_are_kept(tmp_path: Path) -> None:
-    """What a record holds beside the five keys goes to `extra`, and back."""
+def test_additional_keys_round_trip(tmp_path: Path) -> None:
     record = {"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y", "split": 3}
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     problems = formats.read_items(tmp_path / "in.jsonl")
@@ -70,16 +64,14 @@ def test_further_keys_are_kept(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.jsonl").read_text()) == record
 
 
-def test_an_id_used_twice_is_named(tmp_path: Path) -> None:
-    """The second problem with an id is a bad record, told with the line of the first."""
+def test_repeated_id_is_refused_with_the_line_of_the_first(tmp_path: Path) -> None:
     line = '{"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y"}\n'
     (tmp_path / "in.jsonl").write_text(line + line)
     with pytest.raises(FormatError, match=r":2: the id 'A-1' was already used at line 1"):
         formats.read(tmp_path / "in.jsonl")
 
 
-def test_a_bad_first_line_does_not_hide_the_format(tmp_path: Path) -> None:
-    """A file whose first line is broken is still recognised by the next one."""
+def test_format_is_recognised_despite_a_malformed_first_line(tmp_path: Path) -> None:
     line = '{"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y"}\n'
     (tmp_path / "in.jsonl").write_text('{"qID": "A-2", "sen\n' + line)
     contents = formats.scan(tmp_path / "in.jsonl")

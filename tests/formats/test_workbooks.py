@@ -1,4 +1,4 @@
-"""The sheets of workbooks, as people keep questions in them."""
+"""Reading sheets of workbooks."""
 
 import io
 import shutil
@@ -23,10 +23,10 @@ HEADER = ("id", "question", "A", "B", "answer")
 Q1, Q2 = ("q1", "Why?", "cat", "dog", "A"), ("q2", "When?", "up", "down", "B")
 
 
-def saved(
+def save_book(
     folder: Path, rows: Sequence[Sequence[Any]], change: Callable[[Any], object] = bool
 ) -> Path:
-    """Save a workbook with these rows in its first sheet, after a change to it."""
+    """Save a workbook with these rows in its first sheet, after `change(book)`."""
     book, path = openpyxl.Workbook(), folder / "quiz.xlsx"
     for row in rows:
         book.active.append(row)
@@ -35,30 +35,31 @@ def saved(
     return path
 
 
-def test_rows_have_excels_numbers(tmp_path: Path) -> None:
-    """Empty rows above, between and below rows are skipped, but counted; empty cells may lack."""
+def test_row_numbers_are_those_of_excel(tmp_path: Path) -> None:
+    """Empty rows are skipped but counted. Empty cells at the end may be missing."""
     bad, long, short = (None, "Where?", "x", None, "A"), (*Q2, None, " "), ("q3", *Q1[1:4])
     rows = [(), HEADER, Q1, (), bad, long, (" ",), short, ()]
-    found = formats.scan(saved(tmp_path, rows))
+    found = formats.scan(save_book(tmp_path, rows))
     assert [str(place) for place in found.places] == [
         f"{tmp_path}/quiz.xlsx, row {n}" for n in (3, 6, 8)
     ]
     assert [one.place.position for one in found.bad] == ["row 5"]
 
 
-def test_values_are_those_that_a_csv_file_has(tmp_path: Path) -> None:
-    """Whole numbers have no point, dates and times are ISO 8601, and truth has JSON's words."""
+def test_values_are_read_as_in_a_csv_file(tmp_path: Path) -> None:
+    """Integers have no point, dates and times are ISO 8601, booleans are true and false."""
     values = (2.0, 2.5, True, date(2026, 11, 28), datetime(2026, 11, 28, 9, 30), time(9, 30))
     texts = ["2", "2.5", "true", "2026-11-28", "2026-11-28T09:30:00", "09:30:00"]
     header = ("id", "question", *"ABCDEF", "answer")
-    path = saved(tmp_path, [header, ("q1", "Which?", *values, "A"), ("q2", "Which?", *values, "F")])
+    path = save_book(
+        tmp_path, [header, ("q1", "Which?", *values, "A"), ("q2", "Which?", *values, "F")]
+    )
     assert [list(problem.options) for problem in formats.read(path)] == [texts, texts]
 
 
-def test_the_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
-    """One passage beside three questions is the passage of each."""
+def test_all_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
     rows = [("context", *HEADER[1:]), ("A text.", *Q1[1:]), (None, *Q2[1:]), (None, *Q1[1:])]
-    path = saved(tmp_path, rows, lambda book: book.active.merge_cells("A2:A4"))
+    path = save_book(tmp_path, rows, lambda book: book.active.merge_cells("A2:A4"))
     assert [p.sentence for p in formats.read(path)] == [
         "A text. Why?", "A text. When?", "A text. Why?"
     ]  # fmt: skip
@@ -69,18 +70,16 @@ def test_the_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
              "it"),
     ("#REF!", "the formula in C3 gives #REF!"),
 ])  # fmt: skip
-def test_a_formula_without_a_value_makes_its_row_bad(
+def test_row_with_a_formula_without_a_value_is_a_bad_record(
     tmp_path: Path, cell: str, reason: str
 ) -> None:
-    """A formula that no program has computed, or that can't be, is neither text nor empty."""
-    found = formats.scan(saved(tmp_path, [HEADER, Q1, (*Q2[:2], cell, *Q2[3:])]))
+    found = formats.scan(save_book(tmp_path, [HEADER, Q1, (*Q2[:2], cell, *Q2[3:])]))
     assert [(one.place.position, one.reason) for one in found.bad] == [("row 3", reason)]
     assert len(found.items) == 1
 
 
-def test_a_formula_has_the_value_that_was_saved(tmp_path: Path) -> None:
-    """The value that Excel computed is read, not the formula."""
-    path = saved(tmp_path, [HEADER, Q1, (*Q2[:2], "=1+1", *Q2[3:])])
+def test_formula_is_read_as_its_saved_value(tmp_path: Path) -> None:
+    path = save_book(tmp_path, [HEADER, Q1, (*Q2[:2], "=1+1", *Q2[3:])])
     parts = {}
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -93,8 +92,8 @@ def test_a_formula_has_the_value_that_was_saved(tmp_path: Path) -> None:
     assert formats.read(path)[1].options == ("2", "down")
 
 
-def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
-    """Sheets with data are listed; `FILE#SHEET` names one; hidden ones are not offered."""
+def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
+    """`FILE#SHEET` names it. Hidden sheets are not listed."""
 
     def add(book: Any) -> None:
         for title in ("Level 2", "Lists"):
@@ -103,7 +102,7 @@ def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
             sheet.append(Q2)
         book["Lists"].sheet_state = "hidden"
 
-    path = saved(tmp_path, [HEADER, Q1], add)
+    path = save_book(tmp_path, [HEADER, Q1], add)
     with pytest.raises(FormatError, match=r"the sheets Sheet, Level 2; name one: '.*x#Sheet'$"):
         formats.read(path)
     found = formats.scan(f"{path}#Level 2")
@@ -119,17 +118,15 @@ def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
     assert main(["audit", f"{path}#Level 2", "--no-probes", "--json"]) == 0
 
 
-def test_a_workbook_without_data_is_refused(tmp_path: Path) -> None:
-    """A book of empty sheets has no rows."""
+def test_workbook_without_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="the workbook has no visible sheet with data"):
-        formats.read(saved(tmp_path, []))
+        formats.read(save_book(tmp_path, []))
 
 
 @pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "xl/styles.xml"])
 @pytest.mark.parametrize("how", ["cut short", "empty", "missing", "entities", "far away"])
-def test_a_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: str) -> None:
-    """Whatever a part contains, no other error ends the reading, and it takes no other time."""
-    path = saved(tmp_path, [HEADER, Q1, Q2])
+def test_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: str) -> None:
+    path = save_book(tmp_path, [HEADER, Q1, Q2])
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     raw = parts.pop(part)
@@ -148,9 +145,9 @@ def test_a_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: s
         assert len(formats.scan(path).items) <= 2
 
 
-def test_a_workbook_is_bounded(tmp_path: Path) -> None:
-    """One that unpacks to far more than records do, or whose cells are far apart, is refused."""
-    path = saved(tmp_path, [HEADER, Q1])
+def test_workbook_decompression_bomb_is_refused(tmp_path: Path) -> None:
+    """Workbooks with cells that are far apart are refused, too."""
+    path = save_book(tmp_path, [HEADER, Q1])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/media/image1.png", bytes(1 << 27))
     with pytest.raises(FormatError, match="300 times its size"):
@@ -161,4 +158,4 @@ def test_a_workbook_is_bounded(tmp_path: Path) -> None:
             book.active.cell(row, 1 << 14, "x")
 
     with pytest.raises(FormatError, match="300 times its size"):
-        formats.read(saved(tmp_path, [HEADER, Q1], spread))
+        formats.read(save_book(tmp_path, [HEADER, Q1], spread))

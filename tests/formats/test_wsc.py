@@ -1,4 +1,4 @@
-"""The Winograd Schema Challenge in its six files: one set of problems."""
+"""The Winograd Schema Challenge in its six files, all with the same problems."""
 
 import json
 from pathlib import Path
@@ -13,12 +13,10 @@ XML = "wsc/WSCollection.xml"
 
 @pytest.fixture(scope="module")
 def wsc(data_dir: Path) -> Dataset:
-    """Return the 285 schemas."""
     return formats.read(data_dir / XML)
 
 
-def test_the_pronoun_becomes_the_blank(wsc: Dataset) -> None:
-    """A schema's sentence has the blank for the pronoun; options and snippet are tidy."""
+def test_pronoun_becomes_the_blank(wsc: Dataset) -> None:
     assert wsc[0] == Problem(
         id="0",
         sentence=(
@@ -33,20 +31,20 @@ def test_the_pronoun_becomes_the_blank(wsc: Dataset) -> None:
     assert dict(wsc[0].extra) == {"wsc.quote2": "feared violence", "wsc.source": "(Winograd 1972)"}
 
 
-def test_the_answers_are_those_known(wsc: Dataset) -> None:
-    """All twelve spellings of A and B are read: 143 and 142, and 137 and 136 in the first 273."""
+def test_numbers_of_answers_are_as_known(wsc: Dataset) -> None:
+    """The XML has twelve spellings of A and B."""
     assert [wsc.answers.count(index) for index in (0, 1)] == [143, 142]
     assert [wsc[:273].answers.count(index) for index in (0, 1)] == [137, 136]
 
 
-def test_the_remains_of_a_mistaken_space_are_gone(wsc: Dataset) -> None:
-    """The "Â" that schemas 283 and 284 hold from a mistaken no-break space is not read."""
+def test_remains_of_a_misdecoded_space_are_removed(wsc: Dataset) -> None:
+    """Schemas 283 and 284 contain an "Â" from a no-break space."""
     assert all("Â" not in problem.sentence for problem in wsc)
     assert 'from "GrWQWu8JyC" to "willow-towered Canopy' in wsc[283].sentence
 
 
-def test_the_twins_are_the_schemas(wsc: Dataset) -> None:
-    """142 twins and one single: schema 254, the third on its text; four twins change an option."""
+def test_all_schemas_are_in_twins_except_254(wsc: Dataset) -> None:
+    """It is the third schema on its text. Four twins change an option."""
     assert [problem.id for problem in wsc if problem.twin_id is None] == ["254"]
     changed = [
         (first, second)
@@ -67,8 +65,8 @@ def test_two_twins_can_share_a_text(wsc: Dataset) -> None:
     ]
 
 
-def test_twins_are_those_that_people_annotated(data_dir: Path, wsc: Dataset) -> None:
-    """The pairs that Abdou et al. (2020) number are the twins, but for their one group of three."""
+def test_twins_match_the_pairs_of_abdou_et_al(data_dir: Path, wsc: Dataset) -> None:
+    """Abdou et al. (2020) number the pairs. They have one group of three."""
     table = (data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv").read_text().splitlines()
     at = table[0].split("\t").index("pair_number")
     pairs: dict[str, list[int]] = {}
@@ -79,7 +77,7 @@ def test_twins_are_those_that_people_annotated(data_dir: Path, wsc: Dataset) -> 
 
 
 def test_the_table_holds_the_same_problems(data_dir: Path, wsc: Dataset) -> None:
-    """WSCollection.csv gives the same problems; four sources lack a space there."""
+    """Only four sources differ: they lack a space in WSCollection.csv."""
     table = formats.read(data_dir / "wsc/WSCollection.csv")
     lost = formats.find_losses(wsc.problems, table.problems)
     assert (dict(lost.lost), dict(lost.changed), dict(lost.added)) == (
@@ -93,14 +91,13 @@ def test_the_table_holds_the_same_problems(data_dir: Path, wsc: Dataset) -> None
     ("name", "other_answers"),
     [("wsc273.json", 0), ("wsc-273.jsonl", 0), ("wsc273.txt", None), ("wsc273_test.tsv", 0)],
 )
-def test_the_other_files_hold_the_first_273(
+def test_other_files_have_the_twins_and_answers_of_the_first_273(
     data_dir: Path, wsc: Dataset, name: str, other_answers: int | None
 ) -> None:
-    """Four more files of the WSC agree with the XML in the place of each twin and its answer."""
     other = formats.read(data_dir / f"wsc/{name}")
     assert other.twins == wsc[:273].twins
     answers = [a != b for a, b in zip(other.answers, wsc[:273].answers, strict=True)]
-    if other_answers is None:  # the right option always comes first there
+    if other_answers is None:  # the correct option is always first in that file
         assert set(other.answers) == {0}
         right = [p.options[p.answer or 0].casefold() for p in other]
         assert right == [p.options[p.answer or 0].casefold() for p in wsc[:273]]
@@ -108,8 +105,7 @@ def test_the_other_files_hold_the_first_273(
         assert sum(answers) == other_answers
 
 
-def test_what_is_filled_in_is_the_file_itself(data_dir: Path) -> None:
-    """The sentences of wsc273.json come back letter for letter from the problems' options."""
+def test_filled_in_problems_are_the_sentences_of_wsc273(data_dir: Path) -> None:
     rows = json.loads((data_dir / "wsc/wsc273.json").read_text())
     problems = formats.read(data_dir / "wsc/wsc273.json")
     assert [row["substitution"] for row in rows] == [
@@ -117,15 +113,12 @@ def test_what_is_filled_in_is_the_file_itself(data_dir: Path) -> None:
     ]
 
 
-def test_an_option_inside_another_stays_whole(data_dir: Path) -> None:
-    """Where one filling begins like the other, the options are "Joe" and "Joe's uncle"."""
+def test_option_that_starts_with_the_other_is_complete(data_dir: Path) -> None:
     problems = formats.read(data_dir / "wsc/wsc273.json")
     assert problems[50].options == ("Joe", "Joe's uncle")
 
 
 class TestXML:
-    """What the XML reader meets and refuses."""
-
     SCHEMA = (
         "<schema><text><txt1>Ann hit Eve and</txt1><pron>{pron}</pron><txt2>fell.</txt2></text>"
         "<answers><answer>Ann</answer><answer>Eve</answer></answers>"
@@ -133,18 +126,16 @@ class TestXML:
     )
 
     def read(self, tmp_path: Path, body: str, prolog: str = "") -> Dataset:
-        """Return what is read of a collection with this body."""
+        """Read a collection with this body."""
         path = tmp_path / "wsc.xml"
         path.write_text(f"{prolog}<collection>\n{body}\n</collection>", "utf-8")
         return formats.read(path, "wsc-xml")
 
-    def test_a_withheld_answer_is_none(self, tmp_path: Path) -> None:
-        """A schema without the right answer is a problem without one."""
+    def test_missing_answer_is_none(self, tmp_path: Path) -> None:
         body = self.SCHEMA.format(pron=" she ", answer=" ")
         assert self.read(tmp_path, body)[0].answer is None
 
-    def test_an_unknown_pronoun_is_none(self, tmp_path: Path) -> None:
-        """A blank in the pronoun's place stands for an unknown pronoun."""
+    def test_blank_as_pronoun_is_an_unknown_pronoun(self, tmp_path: Path) -> None:
         problem = self.read(tmp_path, self.SCHEMA.format(pron=" _ ", answer="A"))[0]
         assert (problem.sentence, problem.pronoun) == ("Ann hit Eve and _ fell.", None)
 
@@ -156,13 +147,12 @@ class TestXML:
         ],
     )
     def test_entities_are_refused(self, tmp_path: Path, prolog: str, told: str) -> None:
-        """A file that declares entities is refused before any of it is used."""
         body = self.SCHEMA.format(pron=" she ", answer="A").replace("Ann hit", "&a; hit")
         with pytest.raises(FormatError, match=told):
             self.read(tmp_path, body, prolog)
 
-    def test_a_break_in_the_xml_ends_the_reading_there(self, tmp_path: Path) -> None:
-        """What comes before a place that is not well-formed is read, and the place is named."""
+    def test_schemas_before_malformed_xml_are_read(self, tmp_path: Path) -> None:
+        """The line of the fault is reported."""
         whole = self.SCHEMA.format(pron=" she ", answer="A")
         (tmp_path / "wsc.xml").write_text(f"<collection>\n{whole}\n{whole[:-20]}\n</collection>")
         contents = formats.scan(tmp_path / "wsc.xml")
@@ -170,16 +160,15 @@ class TestXML:
         assert contents.bad[0].line == 4
         assert "nothing after it can be read" in str(contents.bad[0].reason)
 
-    def test_a_declared_encoding_is_used_when_it_is_true(self, tmp_path: Path) -> None:
-        """A file that is ISO-8859-1, as it declares, is read as such."""
+    def test_declared_encoding_is_used_if_it_is_correct(self, tmp_path: Path) -> None:
         body = self.SCHEMA.format(pron=" she ", answer="A").replace("Eve", "Zoé")
         text = f'<?xml version="1.0" encoding="ISO-8859-1"?><collection>{body}</collection>'
         (tmp_path / "wsc.xml").write_bytes(text.encode("latin-1"))
         assert formats.read(tmp_path / "wsc.xml")[0].options == ("Ann", "Zoé")
 
 
-def test_a_letter_that_is_meant_stays(tmp_path: Path) -> None:
-    """In a file that declares UTF-8 an "Â" before a space is a letter, and is kept."""
+def test_a_circumflex_is_kept_in_declared_utf_8(tmp_path: Path) -> None:
+    """There, an "Â" before a space is a letter."""
     schema = TestXML.SCHEMA.format(pron="elle", answer="A").replace("Eve and", "Eve: Â bas")
     text = f'<?xml version="1.0" encoding="UTF-8"?><collection>{schema}</collection>'
     (tmp_path / "wsc.xml").write_text(text, "utf-8")
@@ -200,16 +189,14 @@ BEFORE, AFTER = "市议会拒绝了示威者，因为", "害怕暴力。"
         f'{{"question_id": 0, "substitution": "{BEFORE}示威者{AFTER}", "correctness": false}}]',
     ],
 )
-def test_a_text_without_spaces_gets_none(tmp_path: Path, text: str) -> None:
-    """The blank of a Chinese schema touches its neighbours, and the options are not clauses."""
+def test_blank_in_chinese_has_no_spaces_around_it(tmp_path: Path, text: str) -> None:
     (tmp_path / "in").write_text(text, "utf-8")
     problem = formats.read(tmp_path / "in")[0]
     assert problem.sentence == f"{BEFORE}_{AFTER}"
     assert (problem.options, problem.answer) == (("市议会", "示威者"), 0)
 
 
-def test_an_elided_word_keeps_its_apostrophe(tmp_path: Path) -> None:
-    """A French table has no space between "qu'" and its pronoun."""
+def test_blank_after_a_french_elision_has_no_space_before_it(tmp_path: Path) -> None:
     header = "txt1,pron,txt2,answer_0,answer_1,label,source\n"
     (tmp_path / "in.csv").write_text(f"{header}Paul doute qu',il,vienne.,Paul,Luc,0,\n", "utf-8")
     assert formats.read(tmp_path / "in.csv")[0].sentence == "Paul doute qu'_ vienne."

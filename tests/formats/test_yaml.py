@@ -1,4 +1,4 @@
-"""Quizzes in YAML (`winosmith.data`)."""
+"""Quizzes in YAML."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ from winosmith.errors import FormatError, InputError
 
 @pytest.fixture(autouse=True, scope="module")
 def yaml() -> None:
-    """Skip without the extra."""
+    """Skip the module without the extra `yaml`."""
     installed("yaml")
 
 
@@ -37,8 +37,8 @@ questions:
 """
 
 
-def test_plain_texts_stay_texts(tmp_path: Path) -> None:
-    """What YAML 1.1 would make of yes, 1:30 and 0x1F is not what the author wrote."""
+def test_scalars_that_yaml_1_1_converts_stay_texts(tmp_path: Path) -> None:
+    """Examples are yes, 1:30 and 0x1F."""
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ.replace("Null", "'Null'"))
     first, second = formats.scan(path, columns=formats.Columns(answer_is="0")).problems
@@ -61,8 +61,9 @@ def test_plain_texts_stay_texts(tmp_path: Path) -> None:
         ("answer: 2", "answer: \x07", "this is not YAML: "),
     ],
 )
-def test_what_is_refused_in_yaml(tmp_path: Path, old: str, new: str, reason: str) -> None:
-    """The message has the line and what to do."""
+def test_unsupported_or_malformed_yaml_is_refused(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ.replace(old, new, 1))
     with pytest.raises(FormatError, match=reason):
@@ -73,8 +74,9 @@ def test_what_is_refused_in_yaml(tmp_path: Path, old: str, new: str, reason: str
 @given(at=st.integers(0, len(QUIZ)), out=st.integers(0, 9), new=st.sampled_from(
     ["", "&a ", "*a", "!!python/object:os.system ", "[", "]", "{", "- ", ": ", "\t", "'", '"', "|",
      "? ", "---\n", "%YAML 9\n", "\x00", "\u2028", "[" * 5000, "!!binary x"]))  # fmt: skip
-def test_damaged_yaml_is_read_or_refused(tmp_path: Path, at: int, out: int, new: str) -> None:
-    """No other error than one for people, whatever was typed."""
+def test_damaged_yaml_is_read_or_raises_input_error(
+    tmp_path: Path, at: int, out: int, new: str
+) -> None:
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ[:at] + new + QUIZ[at + out :])
     with suppress(InputError):

@@ -1,4 +1,4 @@
-"""Materials for sheets: schemas in pronouns and in blanks, several questions on one text."""
+"""Materials for sheets: schemas with pronouns and blanks, and texts with several questions."""
 
 from collections.abc import Callable
 
@@ -40,12 +40,12 @@ def _materials(schemas: int, texts: int = 0) -> Dataset:
 
 
 _APART = "on day of week in year".split()
-"""Words that differ from schema to schema, so that none looks like another."""
+"""Words that differ from schema to schema, so that no two are similar."""
 
 _NAMES = ("Ben", "Carl", "Dan", "Ed", "Finn")
 
 
 @pytest.fixture(scope="session")
 def materials() -> Callable[..., Dataset]:
-    """Return what makes so many schemas of two halves, and so many texts with two questions."""
+    """Return a function that makes schemas of two halves, and texts with two questions."""
     return _materials

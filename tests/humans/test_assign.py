@@ -1,4 +1,4 @@
-"""Assignment: whoever comes in whatever order, nobody ever sees two halves of a schema."""
+"""Assignment of sheets: nobody sees both halves of a schema, in whatever order people come."""
 
 import json
 from collections import Counter
@@ -33,12 +33,12 @@ EVENTS = st.lists(
 )
 
 
-def _lived(
+def _run_events(
     events: list[tuple[str, str]], sessions: list[tuple[Sheet, ...]], seed: int
 ) -> tuple[Ledger, int]:
-    """Let subjects come, take another and drop out; returns the ledger and how many were refused.
+    """Let subjects come, take another sheet and drop out; return the ledger and refusals.
 
-    Each event is of another of the sessions in turn.
+    The sessions take turns, one per event.
     """
     ledger, refused = Ledger(), 0
     for at, (subject, event) in enumerate(events):
@@ -53,8 +53,8 @@ def _lived(
     return ledger, refused
 
 
-def _twice(ledger: Ledger, twin_of: dict[str, str]) -> list[tuple[str, str]]:
-    """Return who has seen which schema on two sheets."""
+def _find_repeats(ledger: Ledger, twin_of: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the subjects who saw a schema on two sheets, with the schema."""
     seen: Counter[tuple[str, str]] = Counter()
     for each in ledger.assignments:
         for twin in {twin_of[item.problem_id] for item in ledger.sheets[each.sheet].items}:
@@ -68,21 +68,21 @@ def _by_twin(*datasets: Dataset) -> dict[str, str]:
 
 @examples(60)
 @given(EVENTS, st.integers(0, 9), st.sampled_from([0, 12]))
-def test_nobody_sees_two_halves_whatever_happens(
+def test_nobody_sees_both_halves_of_a_schema(
     materials: Materials, events: list[tuple[str, str]], seed: int, texts: int
 ) -> None:
-    """With arrivals, further tests, drop-outs and returns in any order, no schema is seen twice."""
+    """Subjects arrive, take further tests, drop out and return in any order."""
     data = materials(6, texts)
-    ledger, _ = _lived(events, [make_sheets(data, orders=3, seed=seed).sheets], seed)
-    assert _twice(ledger, _by_twin(data)) == []
+    ledger, _ = _run_events(events, [make_sheets(data, orders=3, seed=seed).sheets], seed)
+    assert _find_repeats(ledger, _by_twin(data)) == []
 
 
 @examples(30)
 @given(EVENTS, st.integers(0, 9))
-def test_nobody_sees_two_halves_over_sessions_and_data_sets(
+def test_nobody_sees_both_halves_across_sessions(
     materials: Materials, events: list[tuple[str, str]], seed: int
 ) -> None:
-    """Nor when a later session has other data with other ids that share some of the schemas."""
+    """The later session has other ids for some of the same schemas."""
     data = materials(8)
     later = Dataset(
         replace(p, id=f"new-{p.id}", twin_id=f"new-{p.twin_id}") for p in data[6:].problems
@@ -91,17 +91,16 @@ def test_nobody_sees_two_halves_over_sessions_and_data_sets(
         make_sheets(data, seed=seed).sheets,
         make_sheets(later, seed=seed + 1, orders=2).sheets,
     ]
-    ledger, _ = _lived(events, sessions, seed)
+    ledger, _ = _run_events(events, sessions, seed)
     twin_of = _by_twin(data) | {p.id: (p.twin_id or "").removeprefix("new-") for p in later}
-    assert _twice(ledger, twin_of) == []
+    assert _find_repeats(ledger, twin_of) == []
 
 
 @examples(30)
 @given(st.permutations([f"S{n}" for n in range(19)]), st.integers(0, 9), st.integers(1, 4))
-def test_tests_and_orders_are_taken_alike_often(
+def test_numbers_of_takers_differ_by_at_most_one(
     materials: Materials, subjects: list[str], seed: int, orders: int
 ) -> None:
-    """After each arrival, in whatever order, tests and their orders differ by one taker at most."""
     sheets = make_sheets(materials(6), seed=seed, orders=orders).sheets
     ledger = Ledger()
     for subject in subjects:
@@ -115,10 +114,9 @@ def test_tests_and_orders_are_taken_alike_often(
 
 @examples(30)
 @given(st.lists(st.booleans(), min_size=24, max_size=24), st.integers(0, 9))
-def test_who_comes_later_fills_what_drop_outs_left(
+def test_new_subjects_replace_drop_outs(
     materials: Materials, dropping: list[bool], seed: int
 ) -> None:
-    """Whoever drops out, as many new people later the versions are taken alike often again."""
     sheets = make_sheets(materials(6), seed=seed).sheets
     ledger = Ledger()
     for at, drops in enumerate(dropping):
@@ -131,8 +129,7 @@ def test_who_comes_later_fills_what_drop_outs_left(
     assert abs(ledger.count_takers(sheets[0].code) - ledger.count_takers(sheets[1].code)) <= 1
 
 
-def test_half_begin_with_the_common_test_and_half_take_it_second(materials: Materials) -> None:
-    """Of 20 who take two tests, 10 have the common one first; the versions are taken by 10 each."""
+def test_common_test_is_first_for_half_and_second_for_half(materials: Materials) -> None:
     sheets = make_sheets(materials(6, 10)).sheets
     ledger, first = Ledger(), []
     for at in range(20):
@@ -146,8 +143,8 @@ def test_half_begin_with_the_common_test_and_half_take_it_second(materials: Mate
         assign(ledger, sheets, "S0", new_sheet=True)
 
 
-def test_who_asks_for_the_other_half_is_refused_and_told_where(materials: Materials) -> None:
-    """The refusal names the subject, a problem, and the sheet on which its other half stood."""
+def test_second_half_is_refused_with_the_first_sheet(materials: Materials) -> None:
+    """Also after a drop-out, because the subject has seen the sheet."""
     sheets = make_sheets(materials(6)).sheets
     ledger, sheet = assign(Ledger(), sheets, "S01")
     other = "b" if sheet.test == "a" else "a"
@@ -162,15 +159,13 @@ def test_who_asks_for_the_other_half_is_refused_and_told_where(materials: Materi
         assign(dropped, sheets, "S01")
 
 
-def test_who_has_a_sheet_is_told_the_same_again(materials: Materials) -> None:
-    """Asking twice gives the same sheet, and the ledger stays as it is."""
+def test_assign_returns_the_same_sheet_again(materials: Materials) -> None:
     sheets = make_sheets(materials(6, 10), orders=3).sheets
     ledger, sheet = assign(Ledger(), sheets, "S01")
     assert assign(ledger, sheets, "S01") == (ledger, sheet)
 
 
-def test_a_copy_of_a_text_in_other_data_counts_as_seen(materials: Materials) -> None:
-    """A text of the common test is not asked again in a later session under another id."""
+def test_copy_of_a_seen_text_is_refused(materials: Materials) -> None:
     texts = materials(0, 6)
     ledger, _ = assign(Ledger(), make_sheets(texts).sheets, "S01")
     again = make_sheets(Dataset(replace(p, id=f"x{p.id}") for p in texts[:2].problems)).sheets
@@ -179,8 +174,8 @@ def test_a_copy_of_a_text_in_other_data_counts_as_seen(materials: Materials) -> 
     assert assign(ledger, again, "S02")[1] == again[0]
 
 
-def test_a_schema_that_looks_alike_counts_as_seen() -> None:
-    """Who took a test is given no schema of later data that shares 70 % of the words with one."""
+def test_schema_similar_to_a_seen_one_is_refused() -> None:
+    """They share 70 % of their words."""
 
     def alike(name: str) -> Dataset:
         return Dataset(
@@ -196,8 +191,7 @@ def test_a_schema_that_looks_alike_counts_as_seen() -> None:
     assert assign(ledger, later, "S02")[1] in later
 
 
-def test_the_seed_alone_decides(materials: Materials) -> None:
-    """The same arrivals give the same sheets, in whatever order the sheets are named."""
+def test_assignments_depend_only_on_seed_and_arrivals(materials: Materials) -> None:
     sheets = make_sheets(materials(6, 10), orders=3).sheets
     names = [f"S{n}" for n in range(12)]
 
@@ -213,20 +207,17 @@ def test_the_seed_alone_decides(materials: Materials) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Ann Smith", "a@b.org", "../S1", "x" * 17])
-def test_a_code_that_can_not_be_one_is_refused(materials: Materials, name: str) -> None:
-    """Names, addresses and paths are no codes."""
+def test_invalid_subject_codes_are_refused(materials: Materials, name: str) -> None:
     with pytest.raises(RecipeError, match="it must be up to 16 letters"):
         assign(Ledger(), make_sheets(materials(2)).sheets, name)
 
 
-def test_an_unknown_test_is_refused(materials: Materials) -> None:
-    """The message says which tests there are."""
+def test_unknown_test_is_refused(materials: Materials) -> None:
     with pytest.raises(DataError, match="unknown test 'c'; the tests are a, b"):
         assign(Ledger(), make_sheets(materials(2)).sheets, "S1", test="c")
 
 
-def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:
-    """What is written is what is read; a file that does not exist is an empty ledger."""
+def test_ledger_round_trip(materials: Materials, tmp_path: Path) -> None:
     sheets = make_sheets(materials(4, 6), orders=2).sheets
     path = tmp_path / "ledger.json"
     assert read_ledger(path) == Ledger()
@@ -239,8 +230,7 @@ def test_a_ledger_comes_back_from_its_file(materials: Materials, tmp_path: Path)
     assert read_ledger(path) == ledger
 
 
-def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
-    """Eight threads enrol five people each into one ledger: all forty are in it."""
+def test_concurrent_assignments_lose_nobody(materials: Materials, tmp_path: Path) -> None:
     sheets = make_sheets(materials(4)).sheets
     path = tmp_path / "ledger.json"
 
@@ -254,17 +244,14 @@ def test_two_desks_lose_nobody(materials: Materials, tmp_path: Path) -> None:
     assert len({each.subject for each in read_ledger(path).assignments}) == 40
 
 
-def test_a_leftover_lock_file_blocks_nobody(tmp_path: Path) -> None:
-    """The lock file of a killed process does not keep others from the ledger."""
+def test_leftover_lock_file_blocks_nobody(tmp_path: Path) -> None:
+    """A killed process leaves such a file."""
     (tmp_path / "ledger.json.lock").touch()
     with lock_ledger(tmp_path / "ledger.json"):
         pass
 
 
-def test_a_ledger_that_stays_locked_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After ten seconds the message names the ledger."""
+def test_locked_ledger_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_assign, "_LOCK_TIMEOUT", 0.1)
     path = tmp_path / "ledger.json"
     with (
@@ -285,10 +272,9 @@ def test_a_ledger_that_stays_locked_is_reported(
         {"sheets": []},
     ],
 )
-def test_a_ledger_that_was_damaged_is_refused(
+def test_damaged_ledger_is_refused(
     materials: Materials, tmp_path: Path, change: dict[str, object]
 ) -> None:
-    """Nothing is guessed: the message names the file."""
     path = tmp_path / "ledger.json"
     write_ledger(assign(Ledger(), make_sheets(materials(2)).sheets, "S1")[0], path)
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")

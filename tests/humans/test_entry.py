@@ -1,4 +1,4 @@
-"""Answers from tables, forms and keys become responses; what is wrong is named by its place."""
+"""Entry of answers from tables, forms and keys, with the places of errors."""
 
 import json
 from dataclasses import replace
@@ -30,7 +30,7 @@ from winosmith.humans import (
 
 
 def sheet(test: str = "a", *, schemas: str = "s", data: str = "d") -> Sheet:
-    """Return a sheet of four items: the second lists its options the other way round."""
+    """Return a sheet of four items; the second lists its options in reverse."""
     orders = [(0, 1), (1, 0), (0, 1, 2), (0, 1)]
     return Sheet(
         "Schemas",
@@ -58,14 +58,13 @@ SHEETS = {A.code: A}
 
 
 def table(folder: Path, text: str) -> Path:
-    """Write a table with the code of the sheet in place of CODE."""
+    """Write a table of answers, with CODE replaced by the code of the sheet."""
     path = folder / "answers.csv"
     path.write_text(text.replace("CODE", A.code), "utf-8")
     return path
 
 
-def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
-    """A row an answer and a row a subject hold the same, and letters may be small."""
+def test_long_and_wide_tables_give_the_same_answers(tmp_path: Path) -> None:
     long = read_answer_table(
         table(tmp_path, "subject,sheet,number,answer,seconds\nS1,CODE,1,a,\nS1,CODE,2,A,4.5\n"
               "S1,CODE,3,X,\nS1,CODE,4,,\nS2,CODE,4,B,\n"), SHEETS)  # fmt: skip
@@ -124,18 +123,16 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_in_a_table_is_named_by_its_line(
+def test_faults_in_a_table_are_reported_with_their_line(
     tmp_path: Path, text: str, line: int, reason: str
 ) -> None:
-    """Unknown questions, sheets and letters, answers given twice: file:line and the reason."""
     with pytest.raises(FormatError, match=reason) as told:
         read_answer_table(table(tmp_path, text), SHEETS)
     assert told.value.line == line
     assert str(told.value).startswith(f"{tmp_path / 'answers.csv'}:{line}: ")
 
 
-def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
-    """A sitting written as the form writes it is read as the same sitting."""
+def test_form_round_trip(tmp_path: Path) -> None:
     sitting = Sitting(
         "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
         "2026-11-21T10:20:00Z", 900.0, (SheetRemark(1, "a novel"),),
@@ -153,10 +150,9 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "whole"), [(60.0, 90.0), (None, None)])
-def test_the_time_of_all_sheets_is_told_where_each_has_one(
+def test_total_time_needs_the_time_of_every_sheet(
     second: float | None, whole: float | None
 ) -> None:
-    """Of two sheets both must have been timed: the time of one is not that of both."""
     sittings = [Sitting("S1", A, {}, seconds=30.0), Sitting("S1", sheet("b"), {}, seconds=second)]
     assert [subject.seconds for subject in make_subjects(sittings)] == [whole]
 
@@ -176,10 +172,9 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
         ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
     ],
 )
-def test_what_is_wrong_in_a_form_is_named(
+def test_faults_in_a_form_are_reported(
     tmp_path: Path, change: dict[str, object], reason: str
 ) -> None:
-    """Another file, an unknown sheet or letter, an entry half done: the file and the reason."""
     path = tmp_path / "form.json"
     record = {**make_answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
     path.write_text(json.dumps(record), "utf-8")
@@ -188,8 +183,7 @@ def test_what_is_wrong_in_a_form_is_named(
     assert str(told.value).startswith(str(path))
 
 
-def test_one_sheet_twice_and_both_halves_are_named_with_both_places() -> None:
-    """A test taken twice, and both halves of a schema on two tests, are never merged."""
+def test_repeated_tests_and_both_halves_are_refused() -> None:
     first = Sitting("S1", A, {1: Answer("A")}, where="one.csv:2")
     with pytest.raises(DataError, match=r"two\.csv:9: 'S1' already took test a \(one\.csv:2"):
         check_sittings([first, replace(first, where="two.csv:9")])
@@ -200,16 +194,15 @@ def test_one_sheet_twice_and_both_halves_are_named_with_both_places() -> None:
     check_sittings([first, Sitting("S1", sheet("common", schemas="c"), {})])
 
 
-def test_two_declarations_under_one_code_are_told() -> None:
-    """A native speaker who is none on the second sheet may be two subjects with one code."""
+def test_contradictory_declarations_of_a_subject_are_refused() -> None:
+    """They may be two subjects with one code."""
     first = Sitting("S1", A, {}, native=True, where="one.json")
     second = Sitting("S1", sheet("common", schemas="c"), {}, native=False, where="two.json")
     with pytest.raises(DataError, match=r"'S1' has native 'no', and 'yes' in one\.json"):
         check_sittings([first, second])
 
 
-def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
-    """Native, times, remarks by number of the question, and any other column."""
+def test_subjects_file_has_times_remarks_and_attributes(tmp_path: Path) -> None:
     path = tmp_path / "subjects.csv"
     path.write_text(
         "Subject,native,started,ended,recognised,words,age\n"
@@ -241,10 +234,9 @@ def test_a_file_of_subjects_says_what_it_knows(tmp_path: Path) -> None:
         ("S1\n", 2, "has 1 cells; the header has 2"),
     ],
 )
-def test_what_is_wrong_with_subjects_is_named(
+def test_faults_in_a_subjects_file_are_reported(
     tmp_path: Path, rows: str, line: int, reason: str
 ) -> None:
-    """Two subjects with one code, and values that are none: file:line and the reason."""
     path = tmp_path / "subjects.csv"
     path.write_text("subject,native\n" + rows, "utf-8")
     with pytest.raises(FormatError, match=reason) as told:
@@ -252,8 +244,7 @@ def test_what_is_wrong_with_subjects_is_named(
     assert told.value.line == line
 
 
-def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
-    """Times in the wrong order are told with their line."""
+def test_end_before_start_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "subjects.csv"
     path.write_text("subject,started,ended\nS1,2026-11-21T11:00,2026-11-21T10:00\n", "utf-8")
     with pytest.raises(FormatError, match=r"csv:2: the end .* is before the start"):
@@ -261,8 +252,8 @@ def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.text("abcx -q", max_size=30))
-def test_keys_are_a_stack_of_answers(keys: str) -> None:
-    """Letters and spaces push, minus pops, all else changes nothing."""
+def test_keys_push_and_pop_answers(keys: str) -> None:
+    """Letters and space push, minus pops; other keys are ignored."""
     entry, stack = Entry(Sitting("S1", A, {})), list[str]()
     for key in keys:
         after = entry.press(key)
@@ -282,8 +273,9 @@ def test_keys_are_a_stack_of_answers(keys: str) -> None:
 
 
 @given(st.text("abx ", max_size=4))
-def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory, keys: str) -> None:
-    """Whatever was typed, what is read back is the same state."""
+def test_entry_resumes_with_the_same_state(
+    tmp_path_factory: pytest.TempPathFactory, keys: str
+) -> None:
     path = tmp_path_factory.mktemp("entry") / "S1.json"
     entry = Entry(Sitting("S1", A, {}))
     for key in keys:
@@ -294,8 +286,7 @@ def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory,
         assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
 
 
-def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Path) -> None:
-    """A file belongs to one subject and one sheet."""
+def test_entry_of_another_subject_or_sheet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "S1.json"
     Entry(Sitting("S1", A, {1: Answer("A")}), 2).save(path)
     with pytest.raises(FormatError, match="the entry of 'S1', not of 'S2'"):
@@ -307,8 +298,7 @@ def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Pat
         Entry.resume(path, A, "S1")
 
 
-def test_every_difference_of_two_entries_is_named() -> None:
-    """Letters that differ, and an answer that only one typist has."""
+def test_all_differences_of_two_entries_are_listed() -> None:
     first = Sitting("S1", A, {1: Answer("A"), 2: Answer("B"), 3: Answer("C")})
     second = Sitting("S1", A, {1: Answer("A"), 2: Answer("A"), 4: Answer("X")})
     assert [str(difference) for difference in compare_entries(first, second)] == [
@@ -332,8 +322,9 @@ def test_every_difference_of_two_entries_is_named() -> None:
         ('{"subject": "S1", "taken": [{}]}', "[[taken]] the key 'sheet' is missing"),
     ],
 )
-def test_a_damaged_subject_is_told_in_words(tmp_path: Path, line: str, reason: str) -> None:
-    """A line that is no subject is named with what it lacks, and by no name of Python's."""
+def test_damaged_subject_record_is_reported_in_words(
+    tmp_path: Path, line: str, reason: str
+) -> None:
     path = tmp_path / "subjects.jsonl"
     path.write_text(f'{{"subject": "S1"}}\n{line}\n', "utf-8")
     with pytest.raises(FormatError) as told:

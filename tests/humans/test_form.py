@@ -1,4 +1,4 @@
-"""The form in its own right: no answer, no id and no markup of a sentence is in the page."""
+"""The HTML form of a sheet contains no answers, ids or markup from sentences."""
 
 import re
 from collections.abc import Callable
@@ -13,8 +13,7 @@ Materials = Callable[..., Dataset]
 HOSTILE = '<script>alert("x")</script> <b>bold</b> &amp; </style> {{ 7 * 7 }} שלום'
 
 
-def test_no_answer_is_in_the_page(materials: Materials) -> None:
-    """With the answers withheld the page is the same to the byte, and holds no id of a problem."""
+def test_form_contains_no_answers_or_ids(materials: Materials) -> None:
     data = materials(6, 10)
     for one, blind in zip(make_sheets(data).sheets, make_sheets(data.blind()).sheets, strict=True):
         page = render_form(one)
@@ -22,8 +21,7 @@ def test_no_answer_is_in_the_page(materials: Materials) -> None:
         assert not any(re.search(rf"\b{re.escape(i.problem_id)}\b", page) for i in one.items)
 
 
-def test_nothing_of_a_sentence_is_markup() -> None:
-    """Tags, entities and templates in sentences, options and titles are shown as they stand."""
+def test_markup_in_texts_and_titles_is_escaped() -> None:
     problem = Problem("1", f"{HOSTILE} so _ left.", (HOSTILE, "Sue"), pronoun="<i>he</i>")
     (sheet,) = make_sheets(Dataset([problem]), title=HOSTILE).sheets
     page = render_form(sheet, survey=(SurveyQuestion("x", HOSTILE, (HOSTILE,)),))
@@ -33,8 +31,7 @@ def test_nothing_of_a_sentence_is_markup() -> None:
     assert "<b>bold" not in page
 
 
-def test_what_to_do_stands_out(materials: Materials) -> None:
-    """Bold are how to answer, the letter X, and what to do about a word that is not known."""
+def test_main_instructions_are_bold(materials: Materials) -> None:
     page = render_form(make_sheets(materials(2)).sheets[0])
     told, _ = page.split("<h2>An example")
     assert re.findall("<strong>(.*?)</strong>", told) == [
@@ -44,8 +41,7 @@ def test_what_to_do_stands_out(materials: Materials) -> None:
     ]
 
 
-def test_paper_has_lines_for_what_is_asked_afterwards() -> None:
-    """Two for texts that were recognised, one for words that were asked about."""
+def test_paper_has_lines_for_the_final_questions() -> None:
     told = make_instructions(False, ())
     assert [(asked.split("?")[0], lines) for asked, lines in told["end"]] == [
         ("Did you recognise any of the texts", 2),
@@ -53,8 +49,7 @@ def test_paper_has_lines_for_what_is_asked_afterwards() -> None:
     ]
 
 
-def test_the_page_names_no_other_place(materials: Materials) -> None:
-    """There is no address in it, and its policy lets nothing be loaded, sent or run but its own."""
+def test_form_loads_and_sends_nothing(materials: Materials) -> None:
     page = render_form(make_sheets(materials(4)).sheets[0])
     assert not re.search(r"https?://|//[a-z]|\bsrc=|@import|url\(", page)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
@@ -65,8 +60,7 @@ def test_the_page_names_no_other_place(materials: Materials) -> None:
     assert "form-action 'none'" in rules
 
 
-def test_every_question_has_its_letters_and_x(materials: Materials) -> None:
-    """Each question offers the letters of its options, and X."""
+def test_every_question_offers_its_letters_and_x(materials: Materials) -> None:
     sheet = make_sheets(materials(3, 8)).sheets[0]
     page = render_form(sheet)
     for item in sheet.items:
@@ -77,10 +71,10 @@ def test_every_question_has_its_letters_and_x(materials: Materials) -> None:
 @pytest.mark.parametrize(
     ("blanks", "pronouns", "missing"), [(0, 1, False), (1, 0, True), (1, 1, False), (2, 1, True)]
 )
-def test_instructions_are_of_what_most_texts_have(
+def test_instructions_describe_the_majority_of_texts(
     blanks: int, pronouns: int, missing: bool
 ) -> None:
-    """A word is said to be missing where more than half of the texts have a blank, else bold."""
+    """Texts have either a missing word or a word in bold."""
     names = [("Ann", "Sue"), ("Tom", "his son"), ("the van", "the bus")][: blanks + pronouns]
     problems = [
         Problem(

@@ -1,4 +1,4 @@
-"""The form in a real browser: keys, progress kept, the file it saves, narrow screens, axe-core."""
+"""The form in a real browser: keyboard, saved progress, downloads, narrow screens, axe-core."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,13 +21,12 @@ ASKED = (
 
 @pytest.fixture(scope="module")
 def sheet(materials: Callable[..., Dataset]) -> Sheet:
-    """Return a sheet of six questions, two on each text."""
+    """Return a sheet of six questions, two per text."""
     return make_sheets(materials(0, 3)).sheets[0]
 
 
 @pytest.fixture(scope="module")
 def page_file(sheet: Sheet, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the form to a file, as the command does."""
     path: Path = tmp_path_factory.mktemp("form") / "common-1.html"
     path.write_text(render_form(sheet, survey=ASKED), "utf-8")
     return path
@@ -35,14 +34,14 @@ def page_file(sheet: Sheet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def context(browser: Any) -> Iterator[Any]:
-    """Open a narrow phone without a network."""
+    """Yield a narrow browser context without a network."""
     made = browser.new_context(viewport={"width": 320, "height": 640}, accept_downloads=True)
     made.set_offline(True)
     yield made
     made.close()
 
 
-def _opened(context: Any, path: Path, complaints: list[str]) -> Any:
+def _open_page(context: Any, path: Path, complaints: list[str]) -> Any:
     page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -51,12 +50,11 @@ def _opened(context: Any, path: Path, complaints: list[str]) -> Any:
     return page
 
 
-def test_answers_by_keyboard_are_saved_as_the_entry_reads_them(
+def test_answers_by_keyboard_survive_closing_and_are_saved(
     context: Any, page_file: Path, sheet: Sheet, tmp_path: Path
 ) -> None:
-    """Letters choose, Enter goes on; the page is closed on the way and goes on where it was."""
     complaints: list[str] = []
-    page = _opened(context, page_file, complaints)
+    page = _open_page(context, page_file, complaints)
     page.keyboard.press("Tab")
     page.fill("#subject", "S07")
     page.focus("#subject")
@@ -68,9 +66,9 @@ def test_answers_by_keyboard_are_saved_as_the_entry_reads_them(
     assert page.locator("#q4").is_visible()
     page.close()
 
-    page = _opened(context, page_file, complaints)
+    page = _open_page(context, page_file, complaints)
     assert page.locator("#q4").is_visible()
-    page.keyboard.press("e")  # no letter of question 4
+    page.keyboard.press("e")  # question 4 has no such letter
     page.keyboard.press("Enter")
     page.get_by_text("A", exact=True).locator("visible=true").click()
     page.get_by_role("button", name="Next").click()
@@ -106,18 +104,17 @@ def test_answers_by_keyboard_are_saved_as_the_entry_reads_them(
     assert sorted(sitting.answers) == [1, 2, 3, 5, 6]
 
 
-def test_without_a_code_nobody_begins(context: Any, page_file: Path) -> None:
-    """A name with a space is no code; the page says so and stays."""
-    page = _opened(context, page_file, [])
+def test_invalid_subject_code_does_not_start_the_form(context: Any, page_file: Path) -> None:
+    page = _open_page(context, page_file, [])
     page.fill("#subject", "Ann Smith")
     page.click("#begin")
     assert page.get_by_role("alert").inner_text().startswith("Please type the subject code")
     assert not page.locator("#q1").is_visible()
 
 
-def test_letter_keys_can_be_turned_off(context: Any, page_file: Path) -> None:
-    """Without them a letter chooses nothing, as speech input and some readers need."""
-    page = _opened(context, page_file, [])
+def test_letter_keys_can_be_disabled(context: Any, page_file: Path) -> None:
+    """Speech input and some screen readers need this."""
+    page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
     page.get_by_label("Letter keys").uncheck()
     page.click("#begin")
@@ -128,9 +125,8 @@ def test_letter_keys_can_be_turned_off(context: Any, page_file: Path) -> None:
 
 
 @pytest.mark.long
-def test_answers_are_forgotten_when_asked_twice(context: Any, page_file: Path) -> None:
-    """The button asks once more, and then the next subject finds an empty form."""
-    page = _opened(context, page_file, [])
+def test_clear_button_needs_two_clicks(context: Any, page_file: Path) -> None:
+    page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
     page.click("#begin")
     for _ in range(6):
@@ -142,13 +138,12 @@ def test_answers_are_forgotten_when_asked_twice(context: Any, page_file: Path) -
     page.wait_for_function("document.querySelector('#start').hidden === false")
     assert page.evaluate("localStorage.length") == 0
     assert page.locator("#subject").input_value() == ""
-    assert page.locator("input:checked").count() == 1  # the letter keys
+    assert page.locator("input:checked").count() == 1  # the checkbox of the letter keys
 
 
 @pytest.mark.long
-def test_nothing_is_wider_than_a_narrow_screen(context: Any, page_file: Path) -> None:
-    """At 320 pixels no screen of the form scrolls sideways."""
-    page = _opened(context, page_file, [])
+def test_form_fits_a_screen_of_320_pixels(context: Any, page_file: Path) -> None:
+    page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
     wide = ["document.documentElement.scrollWidth", "innerWidth"]
     page.click("#begin")
@@ -159,9 +154,8 @@ def test_nothing_is_wider_than_a_narrow_screen(context: Any, page_file: Path) ->
 
 
 @pytest.mark.long
-def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None:
-    """Printed from the browser, the form is a sheet with every question on it."""
-    page = _opened(context, page_file, [])
+def test_printed_form_shows_all_questions(context: Any, page_file: Path) -> None:
+    page = _open_page(context, page_file, [])
     page.emulate_media(media="print")
     assert all(page.locator(f"#q{n}").is_visible() for n in range(1, 7))
     assert not page.locator("#begin").is_visible()
@@ -169,12 +163,11 @@ def test_on_paper_all_questions_are_shown(context: Any, page_file: Path) -> None
 
 @pytest.mark.long
 def test_axe_finds_no_fault(browser: Any, page_file: Path, axe_source: str) -> None:
-    """axe-core reports no violation on the first screen, on a question and on the last."""
     for scheme in ("light", "dark"):
         made = browser.new_context(
             viewport={"width": 360, "height": 800}, color_scheme=scheme, bypass_csp=True
         )
-        page = _opened(made, page_file, [])
+        page = _open_page(made, page_file, [])
         faults = [axe_faults(page, axe_source)]
         page.fill("#subject", "S1")
         page.click("#begin")

@@ -1,6 +1,7 @@
-"""Every table of Davis et al. (2016) follows from its own numbers, or is shown not to.
+"""Every table of Davis et al. (2016) follows from its own numbers, or contradicts them.
 
-"Human tests of materials for the Winograd Schema Challenge 2016", July 2, 2016; sections by number.
+"Human tests of materials for the Winograd Schema Challenge 2016", July 2, 2016. Comments have
+the numbers of sections.
 """
 
 from itertools import chain
@@ -38,7 +39,7 @@ TESTS = {"PDP": PDP, "WS.a": WS_A, "WS.b": WS_B}
 
 
 def one_count(test: PrintedTest) -> dict[str, int]:
-    """Return the only count of each subject that its printed score allows."""
+    """Return the only count for each subject that matches the printed score."""
     return {who: only[0] for who, only in check_grim(test).possible.items() if len(only) == 1}
 
 
@@ -53,15 +54,14 @@ def one_count(test: PrintedTest) -> dict[str, int]:
 def test_printed_means_follow_from_the_histograms(
     name: str, subjects: int, right: int, answers: int, mean: str
 ) -> None:
-    """The mean of each test is that of its histogram, to the last printed place."""
     test = TESTS[name]
     assert (test.subject_count, test.histogram_correct_count) == (subjects, right)
     assert test.subject_count * test.items == answers
     assert right in find_possible_counts(mean, answers)
 
 
-def test_the_overall_91_percent_is_printed_low() -> None:
-    """All three tests have 3,347 of 3,654 answers right, 91.6 %, which rounds to 92, not to 91."""
+def test_printed_overall_91_percent_is_rounded_down() -> None:
+    """3,347 of 3,654 answers are correct: 91.6 %."""
     right = sum(test.histogram_correct_count for test in TESTS.values())
     answers = sum(test.items * test.subject_count for test in TESTS.values())
     assert (right, answers) == (3347, 3654)
@@ -71,11 +71,8 @@ def test_the_overall_91_percent_is_printed_low() -> None:
 
 
 @pytest.mark.parametrize(("name", "deviation"), [("PDP", "7.6"), ("WS.a", "6"), ("WS.b", "3")])
-def test_printed_deviations_are_those_of_the_counts(name: str, deviation: str) -> None:
-    """The sample deviation of the counts behind the scores is printed; that of the scores is not.
-
-    The rounded PDP scores themselves have 7.5.
-    """
+def test_printed_deviations_match_the_counts(name: str, deviation: str) -> None:
+    """The rounded PDP scores have a deviation of 7.5; the printed one matches the counts."""
     test = TESTS[name]
     right = one_count(test)
     if name == "WS.a":
@@ -86,15 +83,15 @@ def test_printed_deviations_are_those_of_the_counts(name: str, deviation: str) -
     assert f"{np.std(shares, ddof=1):.{places}f}" == deviation
 
 
-def test_the_pdp_scores_and_histogram_contradict_each_other() -> None:
-    """Each printed PDP score allows one count; they sum to 1,864, the histogram to 1,865."""
+def test_pdp_scores_and_histogram_contradict_each_other() -> None:
+    """Each score matches one count. The counts sum to 1,864, the histogram to 1,865."""
     found = check_grim(PDP)
     assert all(len(counts) == 1 for counts in found.possible.values())
     assert (found.by_subject, found.by_item, found.is_consistent) == ((1864, 1864), 1865, False)
 
 
-def test_s16_of_ws_a_is_no_share_of_89() -> None:
-    """0.86 is no k/89: cut or raised it is 76 or 77, and 77 is the count that the sums need."""
+def test_score_of_s16_in_ws_a_is_impossible() -> None:
+    """0.86 is no k/89. Rounded up or down, it is 76 or 77; the sums need 77."""
     found = check_grim(WS_A)
     assert (found.impossible_subjects, found.other_roundings) == (("S16",), {"S16": (76, 77)})
     assert (found.infer_count("S16"), found.infer_count("S1")) == (77, None)
@@ -103,8 +100,8 @@ def test_s16_of_ws_a_is_no_share_of_89() -> None:
     assert find_possible_counts("0.87", 89, scale=1) == (77,)
 
 
-def test_badly_built_problems_are_one_in_ws_a_and_two_in_ws_b() -> None:
-    """Fewer than half agree on 1 problem of WS.a and 2 of WS.b, and 5 of 9 on 2 more (4.2, 4.3)."""
+def test_one_problem_of_ws_a_and_two_of_ws_b_are_badly_built() -> None:
+    """Fewer than half of the subjects agree on these, and 5 of 9 on two more (4.2, 4.3)."""
     bad = {
         name: sum(n for right, n in test.histogram.items() if 2 * right < test.subject_count)
         for name, test in TESTS.items()
@@ -115,22 +112,21 @@ def test_badly_built_problems_are_one_in_ws_a_and_two_in_ws_b() -> None:
     assert f"{12 / 19:.0%}" == "63%"
 
 
-def test_both_halves_fit_the_histograms_of_the_halves() -> None:
-    """38 + 21 + 3 schemas with 9 & 9, 9 & 8, 8 & 8 need no more halves than WS.a and WS.b have."""
+def test_counts_of_schemas_fit_the_histograms_of_halves() -> None:
     nine_nine, nine_eight, eight_eight = 38, 21, 3  # section 4.4
     nines = WS_A.histogram[9] + WS_B.histogram[9]
     eights = WS_A.histogram[8] + WS_B.histogram[8]
     assert 2 * nine_nine + nine_eight <= nines == 113
     assert nine_eight + 2 * eight_eight <= eights == 33
     assert nine_nine <= min(WS_A.histogram[9], WS_B.histogram[9])
-    # every 9 of WS.a meets a 9, an 8 or less in WS.b, and those of less are few enough
+    # each half with 9 has another half with 9, 8 or less; there are enough halves with less
     alone = nines - 2 * nine_nine - nine_eight
     less = sum(n for t in (WS_A, WS_B) for right, n in t.histogram.items() if right < 8)
     assert alone <= less
 
 
-def test_the_takers_add_up_but_for_the_two_who_took_ws_alone() -> None:
-    """19, 9 and 9 takers are 16 who took two tests, 3 the PDPs alone and 2 a WS alone."""
+def test_takers_add_up_except_for_two_with_only_ws() -> None:
+    """19, 9 and 9 takers are 16 of two tests, 3 of only the PDPs and 2 of only one WS."""
     takers = {name: set(test.scores) for name, test in TESTS.items()}
     ws = takers["WS.a"] | takers["WS.b"]
     assert not takers["WS.a"] & takers["WS.b"]

@@ -1,4 +1,4 @@
-"""The tables of a round are those of its answers, as the paper has them."""
+"""Results of a round: its tables, in the form of Davis et al. (2016)."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ from winosmith.testing import make_twins
 NAMES = "S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S16 S17 S18 S19 S20".split()
 NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}
 HISTOGRAM = {19: 42, 18: 23, 17: 7, 16: 13, 15: 11, 14: 6, 13: 5, 12: 1}
-"""How many of the 108 PDPs so many people got right (Davis et al. 2016, section 4.1)."""
+"""Number of the 108 PDPs by number of correct people (Davis et al. 2016, section 4.1)."""
 
 RIGHT = """
 ffffffffffffffffff0fffc0002 ffffffffffffffffffffffffffe ffffffffffc003ff801ffffffc3
@@ -39,13 +39,15 @@ fffffffffffffffffff01ffffc0 ffffffffffffffffffffff0003f fffffffffffffc0000ffffff
 fffffffffffffffffffffc1ffff fffffffffffffffffffffffffec ffffffffffffffffffffe007fff
 ffffffffffffffffff0000fffff
 """
-"""A bit for each PDP that somebody of `NAMES` got right: a table with every margin that section 4.1
-prints, but for one more right answer of S1, without which scores and histogram contradict each
-other."""
+"""Bits of the PDPs that each of `NAMES` got right: a table with the margins printed in section 4.1.
+
+S1 has one more correct answer than printed; otherwise scores and histogram contradict each
+other.
+"""
 
 
 def problems(n: int, options: list[int] | None = None, *, twins: bool = False) -> Dataset:
-    """Return problems with so many options each, the first one the answer."""
+    """Return problems with these numbers of options; the first option is correct."""
     words = ("cup", "jug", "vase", "bowl", "dish")
     sizes = options or [2] * n
     return Dataset(
@@ -62,7 +64,7 @@ def problems(n: int, options: list[int] | None = None, *, twins: bool = False) -
 
 
 def answers(data: Dataset, said: dict[str, list[int | str | None]]) -> list[Response]:
-    """Return test responses: an option, "X", or None for an empty answer."""
+    """Return test responses from indices of options, "X", or None for no answer."""
     return [
         Response(
             problem.id, who, "test", None if answer == "X" else answer, ambiguous=answer == "X"
@@ -75,22 +77,21 @@ def answers(data: Dataset, said: dict[str, list[int | str | None]]) -> list[Resp
 
 @pytest.fixture(scope="module")
 def pdp() -> tuple[Dataset, list[Response], list[Subject]]:
-    """Return a table with every printed margin of the PDPs, as people's answers."""
+    """Return answers to the PDPs with every printed margin."""
     data = problems(108, [2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)
     rows = (f"{int(row, 16):0108b}" for row in RIGHT.split())
     said = {who: [1 - int(r) for r in row] for who, row in zip(NAMES, rows, strict=True)}
     return data, answers(data, said), [Subject(who, who in NATIVES) for who in NAMES]
 
 
-def test_the_tables_of_the_pdps_come_out_as_printed(
+def test_pdp_tables_match_the_paper(
     pdp: tuple[Dataset, list[Response], list[Subject]],
 ) -> None:
-    """Mean 90.89 %, deviation 7.6, the histogram, 0.95 and 0.88; 0.93 and 0.92 without three."""
     (test,) = compute_results(*pdp).tests
     assert (test.accuracy.right, test.accuracy.n) == (1865, 2052)
     assert f"{test.accuracy.value:.2%}" == "90.89%"
     assert test.deviation is not None
-    assert f"{100 * test.deviation:.1f}" in ("7.5", "7.6")  # one score is a right answer higher
+    assert f"{100 * test.deviation:.1f}" in ("7.5", "7.6")  # S1 has one more correct answer
     assert {right: n for (right, _), n in test.histogram.items()} == HISTOGRAM
     assert (f"{test.chance.right:.1f}", f"{test.chance.accuracy:.0%}") == ("47.6", "44%")
     assert f"{test.above_chance:.2f}" == "0.84"
@@ -108,10 +109,10 @@ def test_the_tables_of_the_pdps_come_out_as_printed(
     assert not any(item.is_flagged for item in test.items)
 
 
-def test_the_order_of_the_responses_changes_nothing_but_the_places(
+def test_results_do_not_depend_on_the_order_of_responses(
     pdp: tuple[Dataset, list[Response], list[Subject]],
 ) -> None:
-    """With sheets that say the order, shuffled responses give the same record."""
+    """The sheets state the order of the items."""
     data, said, _ = pdp
     taken = (TakenSheet("a-1-AAAA", "a", data.ids),)
     subjects = [Subject(who, who in NATIVES, taken=taken) for who in NAMES]
@@ -122,15 +123,13 @@ def test_the_order_of_the_responses_changes_nothing_but_the_places(
     )
 
 
-def test_results_are_json() -> None:
-    """A record holds nothing that JSON can't, with no subject known and one answer given."""
+def test_minimal_results_are_valid_json() -> None:
     data = problems(2)
     record = compute_results(data, [Response("p0", "S1", "test", 0)]).record()
     assert json.loads(json.dumps(record, allow_nan=False))["answers"] == 1
 
 
-def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> None:
-    """Fewer than half on the intended answer flags an item, and says what most chose."""
+def test_item_with_minority_on_its_answer_is_flagged() -> None:
     data = problems(4)
     said = answers(
         data,
@@ -152,15 +151,14 @@ def test_an_item_that_most_read_otherwise_is_flagged_with_their_reading() -> Non
     assert test.ambiguous == 4
 
 
-def test_a_reading_that_ties_names_all_that_do() -> None:
-    """Where as many find an item ambiguous as read it otherwise, both readings are told."""
+def test_tied_readings_are_all_listed() -> None:
     data = problems(1)
     (test,) = compute_results(data, answers(data, {"S1": [1], "S2": ["X"], "S3": [0]})).tests
     assert test.items[0].majority_reading == "cup or jug or ambiguous (X)"
 
 
-def test_same_answer_is_kept_apart_from_intended_answer() -> None:
-    """All agree on the other option: nobody is right, and everybody gives the same answer."""
+def test_agreement_differs_from_accuracy() -> None:
+    """All subjects choose the same incorrect option."""
     data = problems(1)
     (test,) = compute_results(data, answers(data, {who: [1] for who in "abc"})).tests
     assert (test.accuracy.value, test.most_frequent_fraction) == (0.0, 1.0)
@@ -169,8 +167,7 @@ def test_same_answer_is_kept_apart_from_intended_answer() -> None:
 @examples(25)
 @given(st.lists(st.lists(st.sampled_from([0, 1, "X"]), min_size=5, max_size=5), min_size=1,
                 max_size=6))  # fmt: skip
-def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> None:
-    """Right answers by subject, by item, over all and in the histogram are one number."""
+def test_totals_by_subject_item_and_histogram_are_equal(table: list[list[int | str]]) -> None:
     data = problems(5)
     said = answers(data, {f"S{at}": list(row) for at, row in enumerate(table)})
     (test,) = compute_results(data, said).tests
@@ -185,8 +182,7 @@ def test_rows_and_columns_add_up_to_the_same(table: list[list[int | str]]) -> No
         assert item.most_frequent_count == max(column.values())
 
 
-def test_an_empty_answer_is_asked_and_not_right() -> None:
-    """A question left empty counts among those asked where the sheet is known."""
+def test_empty_answers_count_as_asked_but_not_correct() -> None:
     data = problems(4)
     subject = Subject("S1", taken=(TakenSheet("a-1-AAAA", "a", data.ids),))
     said = answers(data, {"S1": [0, None, 0, 0]})
@@ -199,12 +195,12 @@ def test_an_empty_answer_is_asked_and_not_right() -> None:
         assert compute_results(data, blank, people).tests[0].people[0].empty == 1
 
 
-def test_both_halves_are_counted_over_the_tests() -> None:
-    """9 & 9, 9 & 8 in small, the best first: halves on several tests, by different people."""
+def test_halves_are_counted_across_tests() -> None:
+    """The best schemas come first. Different subjects see the two halves."""
     data = problems(6, twins=True)
     a, b = (TakenSheet("a-1-AAAA", "a", data.ids[::2]), TakenSheet("b-1-AAAA", "b", data.ids[1::2]))
     subjects = [Subject("S1", taken=(a,)), Subject("S2"), Subject("S3", taken=(b,))]
-    choices = {"S1": (0, 0, 0), "S2": (0, 1, 1), "S3": (0, 0, 1)}  # S2's sheet is not known
+    choices = {"S1": (0, 0, 0), "S2": (0, 1, 1), "S3": (0, 0, 1)}  # the sheet of S2 is unknown
     said = [
         Response(problem, who, "test", choice)
         for who, given in choices.items()
@@ -219,24 +215,22 @@ def test_both_halves_are_counted_over_the_tests() -> None:
     assert [test.name for test in found.tests] == ["a", "all", "b"]
 
 
-def test_the_levels_of_a_test_are_told_the_best_first() -> None:
-    """More of those asked come before fewer, and of equal shares that of more people."""
+def test_histogram_is_sorted_by_fraction_then_people() -> None:
     data = problems(5)
     said = {"S1": [0, 0, 1, 1, None], "S2": [None, 0, 0, 0, None], "S3": [None, None, None, 0, 1]}
     (test,) = compute_results(data, answers(data, said)).tests
     assert [*test.histogram] == [(2, 2), (1, 1), (2, 3), (1, 2), (0, 1)]
 
 
-def test_agreement_counts_x_as_an_answer() -> None:
-    """X by all is perfect agreement on that item; kappa and alpha see it as a category."""
+def test_kappa_and_alpha_count_x_as_a_category() -> None:
     data = problems(3)
     (test,) = compute_results(data, answers(data, {who: ["X", 0, 1] for who in "abc"})).tests
     assert test.kappa.value == pytest.approx(1.0)
     assert test.alpha.value == pytest.approx(1.0)
 
 
-def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> None:
-    """Welch's p is scipy's; the permutation of 3 and 3 people is exact: 2 of 20 relabellings."""
+def test_group_comparison_matches_scipy_and_warns_if_small() -> None:
+    """The permutation test of 3 and 3 people is exact: 2 of 20 relabellings."""
     native, others = [0.95, 0.97, 0.99], [0.7, 0.8, 0.9]
     found = compare_groups(native, others)
     assert found is not None
@@ -263,8 +257,7 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     assert (level.welch, level.interval) == (None, None)
 
 
-def test_as_many_are_left_out_as_leave_two() -> None:
-    """Of three people the weakest one is left out, in the order of the codes; two are not."""
+def test_weakest_are_left_out_only_if_two_remain() -> None:
     data = problems(2)
     said = answers(data, {"S2": [0, 1], "S1": [1, 0], "S3": [0, 0]})
     (one,), (two,) = (compute_results(data, said, weakest=weakest).tests for weakest in (1, 2))
@@ -273,8 +266,7 @@ def test_as_many_are_left_out_as_leave_two() -> None:
     assert two.without_weakest is None
 
 
-def test_counts_tell_what_counts_can() -> None:
-    """Levels, the most agreed on first, numbers of options and chance are of what was asked."""
+def test_agreement_is_summarized_from_counts() -> None:
     data = problems(6, [2, 2, 2, 3, 3, 4])
     found = summarize_agreement(
         data, Tally(np.array([5, 9, 5, 9, 9, 0]), np.array([5, 9, 4, 3, 6, 0]))
@@ -292,16 +284,12 @@ def test_counts_tell_what_counts_can() -> None:
         ([3, 3], [3, 4], "'p1' has 4 intended answers, but only 3 answers in all"),
     ],
 )
-def test_counts_that_cannot_be_are_refused(
-    asked: list[int], right: list[int], message: str
-) -> None:
-    """Somebody was asked something, and no more were right than were asked."""
+def test_impossible_counts_are_refused(asked: list[int], right: list[int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         summarize_agreement(problems(2), Tally(np.array(asked), np.array(right)))
 
 
-def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
-    """People who are right on the first half and wrong on the second fall, with an interval."""
+def test_fatigue_is_a_significant_decline_over_the_sheet() -> None:
     data = problems(40)
     forward, backward = data.ids, data.ids[::-1]
     subjects = [
@@ -325,8 +313,8 @@ def test_fatigue_shows_as_a_fall_over_the_sheet() -> None:
     assert trend.parts[-1].accuracy.value == 0.0
 
 
-def test_with_one_order_items_are_not_set_aside() -> None:
-    """Hard items at the end of the only order look like fatigue, and the result says so."""
+def test_trend_of_one_order_is_not_adjusted_for_items() -> None:
+    """Difficult items at the end of the only order look like fatigue."""
     data = problems(10)
     said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
     trend = compute_results(data, said).tests[0].trend
@@ -334,8 +322,8 @@ def test_with_one_order_items_are_not_set_aside() -> None:
     assert not trend.is_adjusted_for_items
 
 
-def test_the_speedy_subject_of_the_paper_stands_out() -> None:
-    """7.6 s a question is 0.42 of 18.3 s, and fast (section 3); equals stand by their codes."""
+def test_fast_subject_of_the_paper_is_flagged() -> None:
+    """7.6 s per question is 0.42 of 18.3 s (section 3). Ties are sorted by subject code."""
     found = measure_paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})
     assert [(p.subject, f"{p.seconds:.1f}", p.flag) for p in found] == [
         ("S9", "7.6", "fast"),
@@ -343,8 +331,7 @@ def test_the_speedy_subject_of_the_paper_stands_out() -> None:
     ]
 
 
-def test_remarks_and_times_reach_the_results() -> None:
-    """What subjects said about texts and words, and their time, is kept with their codes."""
+def test_results_contain_remarks_and_times() -> None:
     data = problems(2)
     known = Subject("S1", seconds=30.0, recognised=(Remark("p0", "a novel"),),
                     words=(Remark(None, "cook-shanty"),))  # fmt: skip
@@ -354,8 +341,8 @@ def test_remarks_and_times_reach_the_results() -> None:
     assert found.pace[0].seconds == 15.0
 
 
-def test_halves_of_a_schema_vary_together() -> None:
-    """The interval of a test's share counts schemas, not items, where people take other halves."""
+def test_accuracy_intervals_cluster_by_schema() -> None:
+    """Different subjects answer the two halves."""
     data = make_twins(10)
     said = [
         Response(problem.id, f"S{who}", "test", (problem.answer or 0) ^ (row < 4))
@@ -369,8 +356,8 @@ def test_halves_of_a_schema_vary_together() -> None:
     assert test.accuracy.design_effect > 1.5 * measure_accuracy(right).design_effect
 
 
-def test_guessing_weighs_answers_as_the_share_does() -> None:
-    """With 2 people on an item of two options and 1 on one of four, guessing gets 1.25 of 3."""
+def test_chance_weights_items_by_their_answers() -> None:
+    """Two answers to an item of two options and one to an item of four: 1.25 of 3 by chance."""
     data = problems(2, [2, 4])
     said = [
         Response("p0", "S1", "test", 0),
@@ -384,8 +371,7 @@ def test_guessing_weighs_answers_as_the_share_does() -> None:
     assert of_counts.chance == test.chance
 
 
-def test_one_person_and_one_item_have_intervals_too() -> None:
-    """All right, one row, one column and one cell give shares with intervals inside 0 and 1."""
+def test_one_person_or_one_item_has_an_interval() -> None:
     for shape in ((9, 60), (1, 20), (5, 1), (1, 1)):
         low, high = measure_accuracy(np.ones(shape)).interval
         assert 0 <= low < high <= 1
@@ -403,15 +389,13 @@ def test_one_person_and_one_item_have_intervals_too() -> None:
         (Response("p2", "S7", "test", 0), "'S7' has answers, but is not among the 1 subjects"),
     ],
 )
-def test_what_can_not_be_is_named(extra: Response, reason: str) -> None:
-    """An answer given twice, unknown problems, options and people, and both halves are errors."""
+def test_impossible_responses_are_refused(extra: Response, reason: str) -> None:
     data = problems(4, twins=True)
     with pytest.raises(DataError, match=reason):
         compute_results(data, [Response("p0", "S1", "test", 0), extra], [Subject("S1")])
 
 
-def test_votes_of_judges_are_no_results() -> None:
-    """Only responses of a test count; without any, the error says how to make them."""
+def test_votes_of_judges_are_ignored() -> None:
     data = problems(1)
     vote = Response("p0", "S1", "validate", 0)
     with pytest.raises(DataError, match="no test responses"):
@@ -420,8 +404,7 @@ def test_votes_of_judges_are_no_results() -> None:
     assert both.answers == 1
 
 
-def test_a_problem_without_an_answer_is_refused() -> None:
-    """Where the answer is withheld, nobody can be right."""
+def test_problem_without_an_answer_is_refused() -> None:
     data = Dataset([replace(problems(1)[0], answer=None)])
     with pytest.raises(DataError, match="'p0' has no answer"):
         compute_results(data, [Response("p0", "S1", "test", 0)])

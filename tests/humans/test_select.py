@@ -1,4 +1,4 @@
-"""The reliable subset: the best that the constraints let through, and an unbiased agreement."""
+"""Selection of a reliable subset, and unbiased estimates of its agreement."""
 
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -16,19 +16,19 @@ from winosmith.humans import Rules, Tally, cross_fit, get_text, read_tally, sele
 
 
 def problem(name: str, text: str, *, answer: int = 0, twin: str | None = None) -> Problem:
-    """Return a problem on a text of that name."""
+    """Return a problem on the text with this name."""
     sentence = f"The {text} cup hit the jug and _ broke."
     return Problem(name, sentence, ("cup", "jug"), answer, twin, pronoun="it")
 
 
 def counted(dataset: Dataset, right: list[int], of: int = 9) -> Tally:
-    """Return counts: so many of `of` people right on each problem."""
+    """Return a tally with these numbers of correct people, each out of `of`."""
     return Tally(np.full(len(dataset), of), np.array(right))
 
 
 @st.composite
 def materials(draw: st.DrawFn) -> tuple[Dataset, Tally, Rules]:
-    """Return up to nine problems on few texts, some of them twins, with counts and rules."""
+    """Draw up to nine problems on few texts, some of them twins, with counts and rules."""
     n = draw(st.integers(1, 9))
     texts = draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
     twins = [f"t{at // 2}" if draw(st.booleans()) else None for at in range(n)]
@@ -47,7 +47,7 @@ def materials(draw: st.DrawFn) -> tuple[Dataset, Tally, Rules]:
 
 
 def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -> bool:
-    """Tell by plain counting whether a choice keeps the rules."""
+    """Check the rules for a choice independently of `select`."""
     chosen = [data[row] for row in rows]
     texts = [get_text(p) for p in chosen]
     twins = [p.twin_id for p in chosen if p.twin_id is not None]
@@ -66,7 +66,7 @@ def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -
 
 
 def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
-    """Return the mean share of both halves of each schema, or a problem's own."""
+    """Return the mean agreement of both halves of each schema, or that of a single problem."""
     worth = counts.compute_agreement()
     for one, other in data.twins:
         if min(counts.compute_agreement()[[one, other]]) >= rules.floor:
@@ -76,8 +76,8 @@ def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
 
 @examples(60)
 @given(materials())
-def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None:
-    """The choice has the most problems and then the most agreement of all that the rules allow."""
+def test_selection_is_optimal(made: tuple[Dataset, Tally, Rules]) -> None:
+    """It has the maximum number of problems, then the maximum agreement, that the rules allow."""
     data, counts, rules = made
     found = select(data, counts, rules)
     worth = agreement(data, counts, rules)
@@ -93,10 +93,9 @@ def test_no_allowed_choice_is_better(made: tuple[Dataset, Tally, Rules]) -> None
 
 @examples(40)
 @given(materials(), st.integers(0, 3), st.randoms(use_true_random=False))
-def test_the_order_of_problems_and_options_means_nothing(
+def test_selection_ignores_the_order_of_problems_and_options(
     made: tuple[Dataset, Tally, Rules], seed: int, rng: Random
 ) -> None:
-    """The same ids are chosen when rows are permuted and options swapped with their answers."""
     data, counts, rules = made
     order = list(range(len(data)))
     rng.shuffle(order)
@@ -111,8 +110,8 @@ def test_the_order_of_problems_and_options_means_nothing(
     assert {*found.filtered.kept.ids} == {*again.filtered.kept.ids}
 
 
-def test_choices_of_equal_lots_do_not_hang_on_the_order() -> None:
-    """Where two choices draw the same sum of lots, every order of the problems gives the same."""
+def test_ties_are_resolved_independently_of_the_order() -> None:
+    """Two choices have equal sums of random numbers."""
     made = [
         problem("0", "a"),
         problem("1", "b"),
@@ -130,7 +129,7 @@ def test_choices_of_equal_lots_do_not_hang_on_the_order() -> None:
 @examples(60)
 @given(materials(), st.integers(0, 3))
 def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed: int) -> None:
-    """Every problem is chosen, or left out with a reason that is not empty."""
+    """Every problem is chosen or has a reason."""
     data, counts, rules = made
     found = select(data, counts, rules, seed)
     dropped = {left.row for left in found.filtered.dropped}
@@ -140,8 +139,8 @@ def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed
     assert select(data, counts, rules, seed).rows == found.rows
 
 
-def test_the_sixty_pdps_of_2016(data_dir: Path) -> None:
-    """The 60 PDPs have 1103 of 1140 answers, in 33/19/6/2 (Davis et al. 2016, section 5)."""
+def test_published_60_pdps_have_the_printed_counts(data_dir: Path) -> None:
+    """See Davis et al. (2016), section 5."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     counts = read_tally(data)
     assert counts is not None
@@ -152,7 +151,7 @@ def test_the_sixty_pdps_of_2016(data_dir: Path) -> None:
 
 
 def schemas_of_2016() -> tuple[Dataset, Tally]:
-    """Return 89 schemas with the agreement on two halves that section 4.4 prints."""
+    """Return 89 schemas with the agreement in section 4.4 of Davis et al. (2016)."""
     pairs = [(9, 9)] * 38 + [(9, 8)] * 21 + [(8, 8)] * 3 + [(9, 7)] * 27
     data = Dataset(
         problem(f"{at}{half}", f"{at}{half}", answer=answer, twin=str(at))
@@ -162,8 +161,8 @@ def schemas_of_2016() -> tuple[Dataset, Tally]:
     return data, counted(data, [n for pair in pairs for n in pair])
 
 
-def test_the_sixty_halves_of_2016() -> None:
-    """Of 38 schemas with 9 & 9, 21 with 9 & 8, 3 with 8 & 8 the 60 are 38 + 21 + 1 (section 5)."""
+def test_60_halves_of_2016_are_selected_as_published() -> None:
+    """See Davis et al. (2016), section 5."""
     data, counts = schemas_of_2016()
     found = select(data, counts, Rules(size=60, floor=8 / 9))
     assert found.schemas == {((9, 9), (9, 9)): 38, ((9, 9), (8, 9)): 21, ((8, 9), (8, 9)): 1}
@@ -173,18 +172,14 @@ def test_the_sixty_halves_of_2016() -> None:
 
 @pytest.mark.parametrize(("size", "kinds"), [(38, [38]), (59, [38, 21]), (10, [10])])
 def test_schemas_are_ranked_by_both_halves(size: int, kinds: list[int]) -> None:
-    """With 38 schemas of 9 & 9, --size 38 takes these, and none whose other half had 8."""
     data, counts = schemas_of_2016()
     for seed in range(5):
         found = select(data, counts, Rules(size=size, floor=8 / 9), seed)
         assert list(found.schemas.values()) == kinds
 
 
-def test_the_half_is_drawn_not_chosen_by_its_agreement() -> None:
-    """Over 200 seeds the 21 schemas of 9 & 8 give the half with 9 half of the time, each of them.
-
-    The spread is the binomial's: 2,100 of 4,200, within 3.3 standard deviations of 32.
-    """
+def test_half_is_drawn_independently_of_its_agreement() -> None:
+    """Of the 4,200 draws, 2,100 are expected: 107 is 3.3 binomial standard deviations of 32."""
     data, counts = schemas_of_2016()
     better = 0
     ever: set[int] = set()
@@ -196,8 +191,7 @@ def test_the_half_is_drawn_not_chosen_by_its_agreement() -> None:
     assert ever == set(range(76, 118))
 
 
-def test_who_answered_has_no_part_in_the_lot() -> None:
-    """Other counts take other schemas, and of those that both take the same halves."""
+def test_drawn_halves_do_not_depend_on_the_counts() -> None:
     data, counts = schemas_of_2016()
     rng = np.random.default_rng(1)
     other = counted(data, list(rng.integers(6, 10, len(data))))
@@ -210,8 +204,7 @@ def test_who_answered_has_no_part_in_the_lot() -> None:
     assert {twin: halves[0][twin] for twin in both} == {twin: halves[1][twin] for twin in both}
 
 
-def test_each_reason_names_what_stands_in_the_way() -> None:
-    """Too few people, too little agreement, the other reading, the text, the twin, a full set."""
+def test_reasons_state_the_violated_rule() -> None:
     data = Dataset(
         [
             problem("few", "a"),
@@ -257,15 +250,13 @@ def test_each_reason_names_what_stands_in_the_way() -> None:
         ({"size": 2, "floor": 1.0}, "none is suitable"),
     ],
 )
-def test_rules_that_can_not_be_kept_are_refused(rules: dict[str, object], message: str) -> None:
-    """A size that the constraints do not let through says how many they do."""
+def test_impossible_or_invalid_rules_are_refused(rules: dict[str, object], message: str) -> None:
     data = Dataset(problem(str(at), str(at)) for at in range(4))
     with pytest.raises(InputError, match=message):
         select(data, counted(data, [8] * 4), Rules(**rules))
 
 
-def test_responses_are_counted_with_x() -> None:
-    """X is no intended answer, other purposes do not count, and of a tie neither is more."""
+def test_tally_counts_x_but_no_votes_of_judges() -> None:
     data = Dataset([problem("a", "a"), problem("b", "b")])
     said = [
         Response("b", "s1", "test", 0),
@@ -287,17 +278,13 @@ def test_responses_are_counted_with_x() -> None:
         ([("a", "s", 0), ("a", "s", 1)], "'s' answered 'a' twice"),
     ],
 )
-def test_responses_that_do_not_fit_are_named(
-    said: list[tuple[str, str, int]], message: str
-) -> None:
-    """An unknown problem, an unknown option and a second answer are refused."""
+def test_inconsistent_responses_are_refused(said: list[tuple[str, str, int]], message: str) -> None:
     data = Dataset([problem("a", "a")])
     with pytest.raises(DataError, match=message):
         tally(data, [Response(item, who, "test", choice) for item, who, choice in said])
 
 
 def test_counts_of_another_data_set_are_refused() -> None:
-    """The counts must be as many as the problems."""
     data = Dataset([problem("a", "a")])
     with pytest.raises(DataError, match="counts for 2 problems; the data set has 1"):
         select(data, Tally(np.ones(2, int), np.ones(2, int)))
@@ -306,7 +293,7 @@ def test_counts_of_another_data_set_are_refused() -> None:
 def simulated(
     seed: int, items: int = 100, people: int = 16
 ) -> tuple[Dataset, list[Response], np.ndarray]:
-    """Return problems, answers, and how likely a new person is to give the intended one."""
+    """Return problems, answers, and each problem's probability of the intended answer."""
     rng = np.random.default_rng(seed)
     data = Dataset(
         Problem(f"{at}", f"Cup {at} hit the jug and _ broke.", ("cup", "jug"), 0)
@@ -323,8 +310,7 @@ def simulated(
 
 
 @pytest.mark.long
-def test_cross_fitting_removes_the_bias() -> None:
-    """Over 25 simulated tests the naive figure is 4 points too high, this one is not."""
+def test_cross_fitting_removes_selection_bias() -> None:
     rules = Rules(size=35, floor=0.5)
     naive, fitted = [], []
     for seed in range(25):
@@ -337,8 +323,8 @@ def test_cross_fitting_removes_the_bias() -> None:
     assert abs(np.mean(fitted)) < 0.01
 
 
-def test_two_tests_are_spread_over_the_folds() -> None:
-    """Takers of each test are in every fold, so that each problem keeps people to choose by."""
+def test_takers_of_each_test_are_in_every_fold() -> None:
+    """So each problem keeps people whose answers select it."""
     data, said, _ = simulated(1, items=20, people=12)
     halves = [r for r in said if (int(r.participant[1:]) < 6) == (int(r.problem_id) < 10)]
     fit = cross_fit(data, halves, Rules(floor=0.5, subjects=4), folds=6)
@@ -348,8 +334,8 @@ def test_two_tests_are_spread_over_the_folds() -> None:
     assert fit.record()["folds"] == 6
 
 
-def test_the_agreement_is_the_share_of_intended_answers() -> None:
-    """Where each problem is chosen whoever is held out, every answer counts once."""
+def test_cross_fit_counts_each_answer_once() -> None:
+    """All problems are chosen in every fold."""
     data, said, _ = simulated(5, items=20, people=12)
     fit = cross_fit(data, said, Rules(floor=0.0, subjects=1), folds=4)
     assert fit.sizes == (20, 20, 20, 20)
@@ -357,16 +343,14 @@ def test_the_agreement_is_the_share_of_intended_answers() -> None:
     assert fit.agreement.right == sum(response.choice == 0 for response in said)
 
 
-def test_the_same_seed_gives_the_same_estimate() -> None:
-    """The order of the responses does not matter, and the seed decides the folds."""
+def test_cross_fit_does_not_depend_on_response_order() -> None:
     data, said, _ = simulated(2, items=30, people=8)
     rules = Rules(size=10, floor=0.5)
     once = cross_fit(data, said, rules, folds=4, seed=3)
     assert cross_fit(data, said[::-1], rules, folds=4, seed=3) == once
 
 
-def test_progress_is_told() -> None:
-    """Each fold is told with how many there are; there are no more folds than people."""
+def test_progress_reports_each_fold() -> None:
     data, said, _ = simulated(2, items=10, people=4)
     told: list[tuple[int, int]] = []
     cross_fit(data, said, folds=9, on_fold=lambda done, of: told.append((done, of)))
@@ -374,7 +358,6 @@ def test_progress_is_told() -> None:
 
 
 def test_too_few_people_and_folds_are_refused() -> None:
-    """With three people nobody can be spared, and one fold leaves nobody to choose."""
     data, said, _ = simulated(2, items=5, people=3)
     with pytest.raises(DataError, match=r"3 people answered; .* needs at least 4"):
         cross_fit(data, said)
@@ -383,8 +366,7 @@ def test_too_few_people_and_folds_are_refused() -> None:
         cross_fit(data, said, folds=1)
 
 
-def test_a_set_that_a_fold_can_not_fill_takes_what_there_is() -> None:
-    """When fewer people let through fewer problems than asked for, the fold's set is smaller."""
+def test_fold_may_select_fewer_problems_than_requested() -> None:
     data, said, _ = simulated(4, items=20, people=6)
     counts = tally(data, said)
     size = int((counts.compute_agreement() >= 0.83).sum())

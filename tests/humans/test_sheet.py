@@ -1,4 +1,4 @@
-"""Sheets: their items' texts, who stands where, under which label, and their JSON form."""
+"""Test sheets: texts, order, labels and JSON."""
 
 import json
 from collections import Counter
@@ -29,8 +29,7 @@ from winosmith.testing import make_twins
 Materials = Callable[..., Dataset]
 
 
-def test_a_question_with_other_options_is_not_a_copy() -> None:
-    """Of "Which is true?" with two sets of options both are asked, and a repetition is not."""
+def test_question_with_other_options_is_not_a_copy() -> None:
     options = {"a": ("+1", "-1"), "b": ("+2", "-2"), "c": ("-1", "+1")}
     data = Dataset(Problem(name, "Which is true? _", of, 0) for name, of in options.items())
     made = make_sheets(data)
@@ -38,8 +37,8 @@ def test_a_question_with_other_options_is_not_a_copy() -> None:
     assert [one.reason for one in made.omitted] == ["a copy of 'a'"]
 
 
-def test_a_sheet_has_places_for_options_a_to_w() -> None:
-    """All letters before X mark options, X stays for ambiguous, and a 24th option has no place."""
+def test_sheets_allow_up_to_23_options() -> None:
+    """The letter X means "ambiguous"."""
     options = tuple(f"word{number}" for number in range(24))
     asked = Problem("q", "Which is it? _", options[:23], 22)
     (sheet,) = make_sheets(Dataset([asked])).sheets
@@ -55,10 +54,9 @@ def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
 
 @examples(25)
 @given(st.integers(2, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
-def test_every_problem_is_on_one_test_and_halves_are_apart(
+def test_every_problem_is_on_one_test_without_its_other_half(
     materials: Materials, count: int, texts: int, seed: int, orders: int
 ) -> None:
-    """Each half stands in one test, its other half in the other; each order asks the same."""
     data = materials(count, texts)
     made = make_sheets(data, seed=seed, orders=orders)
     assert made.omitted == ()
@@ -76,8 +74,7 @@ def test_every_problem_is_on_one_test_and_halves_are_apart(
     assert ("common" in asked) == (2 * texts >= 10)
 
 
-def test_halves_are_dealt_at_random_by_the_seed(materials: Materials) -> None:
-    """Half of 200 first halves are in test a; the seed decides which, the data's order does not."""
+def test_halves_are_assigned_by_seed_not_by_order(materials: Materials) -> None:
     data = materials(200)
     first = {p.id for p in data if p.id.endswith("-0")}
 
@@ -91,8 +88,7 @@ def test_halves_are_dealt_at_random_by_the_seed(materials: Materials) -> None:
     assert in_a(shuffled, 0) == in_a(data, 0)
 
 
-def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None:
-    """With all answers turned round, or withheld, the sheets are the same to the byte."""
+def test_sheets_do_not_depend_on_answers(materials: Materials) -> None:
     data = materials(9, 6)
     turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data)
     records = [
@@ -104,10 +100,9 @@ def test_neither_items_nor_order_depend_on_answers(materials: Materials) -> None
 
 @examples(25)
 @given(st.integers(0, 15), st.integers(2, 15), st.integers(0, 99), st.integers(1, 4))
-def test_questions_on_one_text_follow_each_other(
+def test_questions_on_one_text_are_adjacent_and_labelled(
     materials: Materials, count: int, texts: int, seed: int, orders: int
 ) -> None:
-    """Two questions on one text are neighbours, the first pronoun first, the second labelled."""
     for sheet in make_sheets(materials(count, texts), seed=seed, orders=orders).sheets:
         numbers = {item.problem_id: item.number for item in sheet.items}
         for problem_id, number in numbers.items():
@@ -117,8 +112,8 @@ def test_questions_on_one_text_follow_each_other(
                 assert second.label == "SAME TEXT AS PREVIOUS QUESTION"
 
 
-def test_over_the_orders_each_question_is_once_in_each_part(materials: Materials) -> None:
-    """Over four orders of 40 questions each is once among the first, second, third, last ten."""
+def test_four_orders_balance_the_positions_of_questions(materials: Materials) -> None:
+    """Each question is once in each quarter of the sheet."""
     sheets = _of(make_sheets(materials(40), orders=4, seed=5).sheets, "a")
     parts: dict[str, list[int]] = {}
     for sheet in sheets:
@@ -133,10 +128,7 @@ def test_over_the_orders_each_question_is_once_in_each_part(materials: Materials
 
 
 def test_similar_texts_are_labelled_different() -> None:
-    """Two texts that share half of their words are told apart, unlike ones are not labelled.
-
-    Those that share 70 % with the same options are on no sheet together.
-    """
+    """Similar texts share half of their words; those with 70 % are never on one sheet."""
     same = [
         Problem(f"s{n}", f"{n} the red cup on the table hit the jug and _ broke.", ("cup", "jug"),
                 0, f"t{n}")
@@ -150,8 +142,8 @@ def test_similar_texts_are_labelled_different() -> None:
     assert [item.label for item in items] == [None, None]
 
 
-def test_families_and_lookalikes_belong_together() -> None:
-    """Halves without a twin id are a schema, and so are alike twins; copies are left out, told."""
+def test_similar_problems_are_one_schema_and_copies_omitted() -> None:
+    """Twin ids aren't needed."""
     lost = [
         Problem(n, f"The small red cup hit the jug, and then _ {n}.", ("cup", "jug"), 0)
         for n in ("broke", "held")
@@ -167,8 +159,7 @@ def test_families_and_lookalikes_belong_together() -> None:
     ]
 
 
-def test_a_schema_with_more_versions_than_tests_says_so() -> None:
-    """Of three texts two are asked and one is left out, unless there is a third test."""
+def test_third_text_of_a_schema_needs_a_third_version() -> None:
     three = Dataset(
         Problem(n, f"The cup hit the jug, and _ {n}.", ("cup", "jug"), 0, "t") for n in "xyz"
     )
@@ -180,8 +171,7 @@ def test_a_schema_with_more_versions_than_tests_says_so() -> None:
     assert make_sheets(three, versions=("a", "b", "c")).omitted == ()
 
 
-def test_halves_are_dealt_over_more_versions_than_they_are(materials: Materials) -> None:
-    """Of three versions two ask a half of each schema, and every version has some."""
+def test_halves_are_spread_over_three_versions(materials: Materials) -> None:
     data = materials(12)
     made = make_sheets(data, versions=("a", "b", "versionc"))
     assert [sheet.test for sheet in made.sheets] == ["a", "b", "versionc"]
@@ -190,8 +180,7 @@ def test_halves_are_dealt_over_more_versions_than_they_are(materials: Materials)
 
 
 @given(st.integers(0, 99), st.integers(2, 5))
-def test_of_alike_schemas_whole_ones_are_asked(seed: int, tests: int) -> None:
-    """With too few tests both halves of a schema are asked, and of no other one a single half."""
+def test_whole_schemas_are_preferred_among_similar_ones(seed: int, tests: int) -> None:
     data = Dataset(
         Problem(f"{t}{n}", f"{t} the small red cup hit the jug, and then _ {n}.", ("cup", "jug"),
                 0, None if t == "lone" else t)
@@ -207,11 +196,8 @@ def test_of_alike_schemas_whole_ones_are_asked(seed: int, tests: int) -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("seed", range(3))
-def test_no_sheet_of_wsc_asks_two_of_a_block(data_dir: Path, seed: int) -> None:
-    """Of the 285 schemas no sheet holds two look-alikes; 139 twins are asked.
-
-    Left out are 3 that look like another one, and 254, the third on its text.
-    """
+def test_no_sheet_of_wsc_has_two_similar_texts(data_dir: Path, seed: int) -> None:
+    """Of 285 problems, 7 are omitted: 3 twins similar to others, and 254, the third on its text."""
     data = formats.read(data_dir / "wsc/WSCollection.xml")
     made = make_sheets(data, seed=seed)
     block_of = {data.ids[row]: at for at, rows in enumerate(find_blocks(data)) for row in rows}
@@ -229,23 +215,20 @@ def test_no_sheet_of_wsc_asks_two_of_a_block(data_dir: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     "versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", ""), ("a", "ninesigns")]
 )
-def test_names_that_can_not_be_tests_are_refused(versions: tuple[str, ...]) -> None:
-    """Versions are two small names or more, of 8 letters at most, and none is "common"."""
+def test_invalid_version_names_are_refused(versions: tuple[str, ...]) -> None:
     with pytest.raises(DataError):
         make_sheets(make_twins(3), versions=versions)
 
 
 @pytest.mark.parametrize("part", ["text", "snippet"])
-def test_a_question_shows_what_is_asked_about(materials: Materials, part: str) -> None:
-    """Neither the text nor the phrase below it may lack the pronoun, or the blank."""
+def test_item_without_pronoun_or_blank_is_refused(materials: Materials, part: str) -> None:
     item = make_sheets(materials(2)).sheets[0].items[0]
     lacking = {part: ("The cup hit the jug, and ", "", " broke.")}
     with pytest.raises(ProblemError, match="item 1 has no pronoun in its text or in its snippet"):
         replace(item, **lacking)
 
 
-def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) -> None:
-    """What is written is what is read, and letters lead to the options of the problem."""
+def test_sheet_round_trip_maps_letters_to_options(materials: Materials, tmp_path: Path) -> None:
     data = materials(4, 6)
     by_id = {problem.id: problem for problem in data}
     for sheet in make_sheets(data).sheets:
@@ -265,8 +248,7 @@ def test_a_sheet_comes_back_from_its_file(materials: Materials, tmp_path: Path) 
                 item.get_option_index("E")
 
 
-def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Path) -> None:
-    """Its code belongs to its items and their order; with two of them exchanged it is refused."""
+def test_changed_sheet_is_refused(materials: Materials, tmp_path: Path) -> None:
     record = make_sheet_record(make_sheets(materials(4)).sheets[0])
     record["items"][0]["problem"], record["items"][1]["problem"] = (
         record["items"][1]["problem"],
@@ -281,22 +263,19 @@ def test_a_sheet_that_was_changed_is_refused(materials: Materials, tmp_path: Pat
 @pytest.mark.parametrize(
     "change", [{"winosmith": "answers"}, {"version": 2}, {"items": []}, {"items": [{}]}]
 )
-def test_what_is_no_sheet_is_refused(materials: Materials, change: dict[str, object]) -> None:
-    """Another object, another version and a sheet without items are told by their file."""
+def test_invalid_sheets_are_refused(materials: Materials, change: dict[str, object]) -> None:
     record = make_sheet_record(make_sheets(materials(2)).sheets[0])
     with pytest.raises(FormatError, match=r"^s\.json: "):
         parse_sheet({**record, **change}, "s.json")
 
 
-def test_codes_differ_and_hold_no_vowels(materials: Materials) -> None:
-    """Eight sheets have eight codes, of signs that are taken for no other."""
+def test_sheet_codes_are_distinct_without_similar_characters(materials: Materials) -> None:
     codes = [sheet.code for sheet in make_sheets(materials(30, 8), orders=4).sheets]
     assert len(set(codes)) == len(codes) == 12
     assert not Counter("".join(code[-4:] for code in codes)).keys() & set("01AEIOUY")
 
 
-def test_no_cell_of_the_key_is_a_formula() -> None:
-    """What an option or an id would run in a spreadsheet stands in the key behind an apostrophe."""
+def test_formulas_in_the_answer_key_are_escaped() -> None:
     options = ("=1+1", "the jug")
     data = Dataset([Problem("+1", "The cup hit the jug, and _ broke.", options, 0)])
     key = format_answer_key(data, make_sheets(data).sheets)
@@ -307,8 +286,8 @@ def _problem(sentence: str, options: tuple[str, ...] = ("x", "y"), **more: objec
     return Problem("1", sentence, options, **more)
 
 
-def test_the_snippet_of_the_file_is_taken() -> None:
-    """The trophy of the paper has the snippet that the paper prints (Davis et al. 2016, s. 3)."""
+def test_snippet_of_the_file_is_used() -> None:
+    """The example is printed in Davis et al. (2016), section 3."""
     trophy = _problem(
         "The trophy did not fit in the brown suitcase because _ was too small.",
         ("trophy", "suitcase"),
@@ -329,17 +308,15 @@ def test_the_snippet_of_the_file_is_taken() -> None:
         ("Ann said (“_’s here”), and left.", ("Ann said (“", "_", "’s here”),")),
     ],
 )  # fmt: skip
-def test_the_snippet_is_the_clause_around_the_blank(
+def test_default_snippet_is_the_clause_around_the_blank(
     sentence: str, expected: tuple[str, str, str]
 ) -> None:
-    """Without a snippet in the file, it is what stands around the blank, to the clause's end."""
     assert make_snippet(_problem(sentence)) == expected
 
 
 @given(st.text(max_size=60).filter(lambda text: "_" not in text), st.text(max_size=60).filter(
     lambda text: "_" not in text))  # fmt: skip
-def test_a_snippet_is_a_stretch_of_its_text(before: str, after: str) -> None:
-    """Whatever the text, the snippet stands in it, white space aside, and has the blank."""
+def test_snippet_is_part_of_the_text(before: str, after: str) -> None:
     problem = _problem(before + "_" + after)
     assert "".join(split_text(problem)) == " ".join(problem.sentence.split())
     assert "".join("".join(make_snippet(problem)).split()) in "".join(problem.sentence.split())
@@ -351,20 +328,19 @@ def test_a_snippet_is_a_stretch_of_its_text(before: str, after: str) -> None:
         ("Sue saw Ann, and _ left.", ("Ann", "Sue"), (1, 0)),
         ("A cup and a jug: _ broke.", ("the jug", "the cup"), (1, 0)),
         ("The old red van hit the bus, and _ stopped.", ("the bus", "the van"), (1, 0)),
-        ("The ewe saw Ann, and _ left.", ("Ann", "we"), (0, 1)),  # "we" is no word of it
-        ("Sue saw Ann, and _ left.", ("nobody", "Ann", "Sue"), (0, 1, 2)),  # one is not there
+        ("The ewe saw Ann, and _ left.", ("Ann", "we"), (0, 1)),  # not a whole word
+        ("Sue saw Ann, and _ left.", ("nobody", "Ann", "Sue"), (0, 1, 2)),  # one is missing
     ],
 )
-def test_options_come_in_order_of_first_occurrence(
+def test_options_are_in_order_of_first_occurrence(
     sentence: str, options: tuple[str, ...], order: tuple[int, ...]
 ) -> None:
-    """Options are found as whole words, without article, by their head; else the order stays."""
+    """Whole words are matched: an option in full, without its article, or its last word."""
     assert order_options(_problem(sentence, options)) == order
 
 
 @pytest.mark.data
-def test_the_60_questions_of_2016_are_on_one_sheet(data_dir: Path) -> None:
-    """All 60 stand on one sheet, each text's in a row; they have the options of the file."""
+def test_60_pdps_of_2016_are_on_one_sheet(data_dir: Path) -> None:
     data = formats.read(data_dir / "pdp" / "PDPChallenge2016.xml")
     made = make_sheets(data)
     assert [(sheet.name, len(sheet)) for sheet in made.sheets] == [("common-1", 60)]

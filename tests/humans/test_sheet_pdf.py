@@ -1,4 +1,4 @@
-"""Sheets as PDF: what a sentence holds stays text, no question is split, bytes stay the same."""
+"""Sheets as PDF: literal text, whole questions, reproducible bytes, fonts."""
 
 import json
 import re
@@ -40,8 +40,8 @@ def _hostile() -> Dataset:
     )
 
 
-def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
-    """Ask typst about the pages that it set."""
+def _query(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
+    """Query typst about the pages of a sheet."""
     import typst
 
     template = files("winosmith.humans").joinpath("templates/sheet.typ").read_bytes()
@@ -57,51 +57,45 @@ def _asked(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
     return held
 
 
-def test_nothing_of_a_sentence_is_read_as_markup() -> None:
-    """Panics, formulas, labels, comments and right-to-left text are set as they stand."""
+def test_markup_in_sentences_is_printed_literally() -> None:
     (sheet,) = make_sheets(_hostile()).sheets
     assert render_pdf(sheet).startswith(b"%PDF")
     starts = "query(<start>).map(it => it.value)"
-    assert _asked(sheet, starts) == list(range(1, len(HOSTILE) + 1))
+    assert _query(sheet, starts) == list(range(1, len(HOSTILE) + 1))
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_no_question_is_split_over_a_page(materials: Materials, large: bool) -> None:
-    """Each of 80 questions ends on the page on which it begins, in large print, too."""
+def test_no_question_is_split_between_pages(materials: Materials, large: bool) -> None:
     sheet = make_sheets(materials(40, 30)).sheets[-1]
-    starts = _asked(sheet, "query(<start>).map(it => it.location().page())", large)
-    ends = _asked(sheet, "query(<end>).map(it => it.location().page())", large)
+    starts = _query(sheet, "query(<start>).map(it => it.location().page())", large)
+    ends = _query(sheet, "query(<end>).map(it => it.location().page())", large)
     assert starts == ends
     assert len(starts) == len(sheet)
     assert len(set(map(str, starts))) > 5
 
 
-def test_a_text_longer_than_a_page_goes_on_over_the_page() -> None:
-    """Nothing is cut off: a question of 1,500 words ends on a later page than it begins on."""
+def test_text_longer_than_a_page_continues() -> None:
     long = Problem("1", "word " * 1500 + "and _ left.", ("Ann", "Sue"))
     (sheet,) = make_sheets(Dataset([long])).sheets
-    starts = _asked(sheet, "query(<start>).map(it => it.location().page())")
-    ends = _asked(sheet, "query(<end>).map(it => it.location().page())")
+    starts = _query(sheet, "query(<start>).map(it => it.location().page())")
+    ends = _query(sheet, "query(<end>).map(it => it.location().page())")
     assert starts == [2]
     assert ends[0] > 2
 
 
-def test_the_same_sheet_has_the_same_bytes(materials: Materials) -> None:
-    """Set twice, a sheet is the same to the byte."""
+def test_pdf_is_reproducible(materials: Materials) -> None:
     sheet = make_sheets(materials(6)).sheets[0]
     assert render_pdf(sheet) == render_pdf(sheet)
 
 
-def test_the_pdf_does_not_depend_on_answers(materials: Materials) -> None:
-    """With the answers withheld, the PDF is the same to the byte."""
+def test_pdf_does_not_depend_on_answers(materials: Materials) -> None:
     data = materials(6)
     assert render_pdf(make_sheets(data).sheets[0]) == render_pdf(
         make_sheets(data.blind()).sheets[0]
     )
 
 
-def test_large_print_needs_more_pages(materials: Materials) -> None:
-    """Large print has half as many pages again."""
+def test_large_print_has_over_half_more_pages(materials: Materials) -> None:
     sheet = make_sheets(materials(40)).sheets[0]
     normal, large = (
         len(re.findall(rb"/Type\s*/Page\b", render_pdf(sheet, large=chosen)))
@@ -113,10 +107,10 @@ def test_large_print_needs_more_pages(materials: Materials) -> None:
 JAPANESE = Problem("j1", "安は蘇を見て、_が去った。", ("安", "蘇"))
 
 NOWHERE = "\U00040000"
-"""No character, and in no font."""
+"""An unassigned code point, which no font has."""
 
 MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
-"""Eleven such."""
+"""Eleven unassigned code points."""
 
 
 @pytest.mark.parametrize(
@@ -141,8 +135,8 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
         ),
     ],
 )
-def test_characters_that_no_font_has_are_refused(problem: Problem, named: list[str]) -> None:
-    """No empty box is printed: the message names the characters, where they stand, what to do."""
+def test_characters_without_a_font_are_refused(problem: Problem, named: list[str]) -> None:
+    """Otherwise, typst would print empty boxes."""
     signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
     assert _handout._find_missing(signs, True) == signs
     if not _handout._find_missing(signs, False):
@@ -161,16 +155,15 @@ def _in_order(sheet: Sheet, first: str) -> tuple[Item, ...]:
     return tuple(replace(item, number=at, label=None) for at, item in enumerate(items, start=1))
 
 
-def test_a_title_that_can_not_be_printed_is_refused() -> None:
-    """What stands around the questions is looked at, too."""
+def test_title_with_unprintable_characters_is_refused() -> None:
     data = Dataset([Problem("1", "Ann saw Sue, and _ left.", ("Ann", "Sue"))])
     (sheet,) = make_sheets(data, title=f"Who? {NOWHERE}").sheets
     with pytest.raises(InputError, match="first in the title or the instructions"):
         render_pdf(sheet)
 
 
-def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the fonts inside typst lack is printed with one that the machine has."""
+def test_system_fonts_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fonts inside typst lack these characters."""
     signs = "񀀠񀀡"
     (sheet,) = make_sheets(
         Dataset([Problem("1", f"{signs[0]} saw {signs[1]}, and _ left.", (*signs,))])
@@ -182,7 +175,7 @@ def test_the_fonts_of_the_machine_are_used(tmp_path: Path, monkeypatch: pytest.M
 
 
 def _font(path: Path, signs: str) -> None:
-    """Write a font in which each sign is a square."""
+    """Write a font in which each of the characters is a square."""
     from fontTools.fontBuilder import FontBuilder
     from fontTools.pens.ttGlyphPen import TTGlyphPen
 
@@ -206,7 +199,6 @@ def _font(path: Path, signs: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_what_the_fonts_inside_typst_have_needs_no_others(text: str) -> None:
-    """Latin, Hebrew, quotes and ligatures are printed with the fonts that typst brings."""
+def test_common_characters_need_no_system_fonts(text: str) -> None:
     signs = "".join(sorted({s for s in text if not s.isascii()}))
     assert _handout._find_missing(signs, True) == ""

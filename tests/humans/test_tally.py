@@ -1,4 +1,4 @@
-"""What answers tell over people and items, and which counts printed scores allow."""
+"""Trends over a sheet, accuracy over people and items, and counts that match printed scores."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def drawn(seed: int, orders: int) -> Drawn:
-    """Return what 6 subjects got right of 8 items, at which places and in how many seconds."""
+    """Draw results of 6 subjects on 8 items, with positions and seconds."""
     rng = np.random.default_rng([seed, orders])
     right = rng.integers(0, 2, (6, 8)).astype(float)
     right[0, 0] = np.nan
@@ -27,8 +27,8 @@ def drawn(seed: int, orders: int) -> Drawn:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) -> None:
-    """Its interval is Student's of them; what nobody was asked has no part in it."""
+def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed: int) -> None:
+    """Its interval is Student's t interval of these slopes. Unanswered items don't count."""
     right, places, seconds = drawn(seed, 1)
     found = measure_trend(right, places, seconds, 8)
     assert found is not None
@@ -50,8 +50,8 @@ def test_in_one_order_the_change_is_the_mean_of_the_subjects_lines(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_in_several_orders_people_and_items_have_levels_of_their_own(seed: int) -> None:
-    """It is statsmodels' regression with their dummies; of its errors the larger count."""
+def test_trend_of_several_orders_matches_statsmodels(seed: int) -> None:
+    """The regression has dummies of people and items; the larger of two standard errors counts."""
     right, places, seconds = drawn(seed, 6)
     found = measure_trend(right, places, seconds, 8)
     assert found is not None
@@ -72,8 +72,8 @@ def test_in_several_orders_people_and_items_have_levels_of_their_own(seed: int) 
         assert np.ptp(line.interval) / 2 == pytest.approx(max(halves), rel=1e-6)
 
 
-def test_few_orders_take_nothing_off_a_change() -> None:
-    """Of 200 tests in 2 orders, half a sheet apart, 94 % or more hold it; their mean is it."""
+def test_trend_of_two_orders_is_unbiased() -> None:
+    """At least 94 % of 200 intervals contain the true change."""
     rng, held, changes = np.random.default_rng(0), 0, []
     for _ in range(200):
         first = rng.permutation(40)
@@ -91,8 +91,8 @@ def test_few_orders_take_nothing_off_a_change() -> None:
     assert np.mean(changes) == pytest.approx(-0.15, abs=0.02)
 
 
-def test_what_nobody_else_was_asked_is_set_aside() -> None:
-    """In several orders an answer is compared with the others' on its item, or with nothing."""
+def test_items_of_one_person_are_ignored_in_several_orders() -> None:
+    """Such an answer can't be compared with others on its item."""
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
@@ -101,8 +101,7 @@ def test_what_nobody_else_was_asked_is_set_aside() -> None:
     assert found.seconds is None
 
 
-def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
-    """Who skips items has not had them elsewhere."""
+def test_skipped_items_do_not_make_another_order() -> None:
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
     assert found is not None
@@ -114,8 +113,9 @@ def test_one_order_of_which_some_was_left_out_is_one_order() -> None:
     ("length", "parts"),
     [(3, [(1, 1), (2, 2), (3, 3)]), (40, [(at + 1, at + 5) for at in range(0, 40, 5)])],
 )
-def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[int, int]]) -> None:
-    """A short one is told question by question."""
+def test_sheet_is_divided_into_at_most_eight_parts(
+    length: int, parts: list[tuple[int, int]]
+) -> None:
     places = np.arange(length)[None] + 1
     found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
     assert found is not None
@@ -123,8 +123,11 @@ def test_a_sheet_has_eight_parts_of_equal_length(length: int, parts: list[tuple[
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])
-def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, int]) -> None:
-    """The variances of both means less the answers' own, with Student's t for the smaller side."""
+def test_accuracy_has_the_variance_of_people_and_items(shape: tuple[int, int]) -> None:
+    """The variances of both means are added, and that of single answers is subtracted.
+
+    Student's t has the degrees of freedom of the smaller side.
+    """
     k, m = shape
     able, easy = np.linspace(0, 1, k)[:, None], np.linspace(0, 1, m)
     right = (np.random.default_rng(5).random(shape) < (able + easy) / 2).astype(float)
@@ -144,8 +147,7 @@ def test_a_share_of_people_and_items_has_the_variance_of_both(shape: tuple[int, 
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12))
-def test_a_printed_score_allows_the_count_that_was_printed(right: list[int]) -> None:
-    """Whatever the counts of 60 are, their scores at two places allow them, and the sums."""
+def test_true_counts_are_possible_for_their_printed_scores(right: list[int]) -> None:
     histogram = {len(right): 0, 0: 60}
     test = PrintedTest(60, {f"S{at}": f"{k / 60:.2f}" for at, k in enumerate(right)}, histogram)
     found = check_grim(test)
@@ -153,8 +155,8 @@ def test_a_printed_score_allows_the_count_that_was_printed(right: list[int]) -> 
     assert found.by_subject[0] <= sum(right) <= found.by_subject[1]
 
 
-def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
-    """0.50 of 300 is 149 to 151, and no count of another subject is needed exactly."""
+def test_ambiguous_scores_give_a_range_of_sums() -> None:
+    """0.50 of 300 may be 149, 150 or 151."""
     found = check_grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
     assert found.possible["a"] == (149, 150, 151)
     assert found.by_subject == (448, 451)
@@ -162,8 +164,8 @@ def test_scores_that_allow_several_counts_leave_the_sum_open() -> None:
     assert found.infer_count("b") is None
 
 
-def test_a_score_that_nothing_prints_may_be_any_count() -> None:
-    """0.50 of 3 is no share, cut or raised either: the sum may be anything from 0 to 3 more."""
+def test_impossible_score_allows_any_count() -> None:
+    """0.50 isn't k/3, rounded up or down."""
     found = check_grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
     assert (found.other_roundings, found.by_subject) == ({"a": ()}, (3, 6))
 
@@ -175,7 +177,6 @@ def test_a_score_that_nothing_prints_may_be_any_count() -> None:
         ((1, {"a": "0.5"}, {2: 1}), "has more people than the 1 subjects"),
     ],
 )
-def test_a_printed_test_that_contradicts_itself_is_refused(parts: tuple, reason: str) -> None:
-    """What is no test is told when it is written down."""
+def test_contradictory_printed_test_is_refused(parts: tuple, reason: str) -> None:
     with pytest.raises(DataError, match=reason):
         PrintedTest(*parts)

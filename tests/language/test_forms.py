@@ -1,4 +1,4 @@
-"""Dictionary forms, inflected forms and articles, and words replaced in a sentence."""
+"""Lemmas, inflected forms, articles, and replacing a word in a sentence."""
 
 from collections import Counter
 from pathlib import Path
@@ -32,8 +32,7 @@ def written(forms: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("lemma", "tag", "form"), written(FORMS))
-def test_words_take_the_form_that_the_tag_asks_for(lemma: str, tag: str, form: str) -> None:
-    """Regular, irregular and multiword lemmas give their forms."""
+def test_lemmas_are_inflected_by_tag(lemma: str, tag: str, form: str) -> None:
     from winosmith.language import inflect
 
     accepted = {"traveling": ("traveling", "travelling")}.get(form, (form,))
@@ -57,8 +56,7 @@ def test_words_take_the_form_that_the_tag_asks_for(lemma: str, tag: str, form: s
         ("because", "IN", "because"),
     ],
 )
-def test_a_form_gives_its_dictionary_form(word: str, tag: str, lemma: str) -> None:
-    """The dictionary form is found by tag; words of other tags are their own."""
+def test_words_are_lemmatized_by_tag(word: str, tag: str, lemma: str) -> None:
     from winosmith.language import lemmatize as lemma_of
 
     assert lemma_of(word, tag) == lemma
@@ -74,8 +72,7 @@ euro cup yellow 7 NATO hotel historic"""
     ("article", "word"),
     [(name, word) for name, of in (("an", AN), ("a", A)) for word in of.split()],
 )
-def test_the_article_goes_by_the_first_sound(article: str, word: str) -> None:
-    """Words that begin with a vowel's sound take "an", whatever their first letter; others "a"."""
+def test_article_follows_the_first_sound(article: str, word: str) -> None:
     from winosmith import language
 
     assert language.choose_article(word) == article
@@ -83,21 +80,21 @@ def test_the_article_goes_by_the_first_sound(article: str, word: str) -> None:
 
 SAMPLE = 2000
 INFLECTED = ("NNS", "VBD", "VBG", "VBN", "VBZ", "JJR", "JJS")
-"""Tags of words that differ from their dictionary form, so that doing nothing can't be right."""
+"""Tags of words that differ from their lemma, so that returning the word would be wrong."""
 KINDS = {
     "noun": ("NN", "NNS"),
     "verb": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"),
     "adjective": ("JJ", "JJR", "JJS"),
 }
 OF_BE = frozenset(("am", "are", "be", "been", "being", "is", "was", "were", "art"))
-"""Left out: which form of "be" is right depends on the subject, which a tag doesn't tell."""
+"""Excluded: the correct form of "be" depends on the subject, which the tag doesn't show."""
 BOUNDS = {"noun": 0.992, "verb": 0.995, "adjective": 0.998}
-"""A little below what was measured on all 43,432 sentences: 99.51, 99.67 and 99.90 %."""
+"""Slightly below the results for all 43,432 sentences: 99.51, 99.67 and 99.90 %."""
 
 
 @pytest.fixture(scope="module")
 def tagged(data_dir: Path) -> Counter[tuple[str, str]]:
-    """Return the words of 2,000 sentences, blanks filled, with their tags, in small letters."""
+    """Return the lower-case words of 2,000 filled-in sentences, with their tags."""
     from winosmith.language import tag
 
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
@@ -112,7 +109,7 @@ def tagged(data_dir: Path) -> Counter[tuple[str, str]]:
 def of_kinds(
     tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]
 ) -> dict[tuple[str, str], int]:
-    """Return the words with these tags that are letters alone, and no form of "be"."""
+    """Return the words with these tags that have only letters and are no form of "be"."""
     return {
         (word, kind): number
         for (word, kind), number in tagged.items()
@@ -121,14 +118,14 @@ def of_kinds(
 
 
 def agreement(tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]) -> float:
-    """Return the share of the words with these tags that come back; print the worst."""
+    """Return the fraction of words restored from their lemma; print the most frequent others."""
     from winosmith.language import inflect, lemmatize
 
     words = of_kinds(tagged, kinds)
     wrong: Counter[str] = Counter()
     for (word, kind), n in words.items():
         again = inflect(lemmatize(word, kind), kind)
-        if again != word and lemmatize(word, kind) != "be":  # its person is not in the tag
+        if again != word and lemmatize(word, kind) != "be":  # the tag doesn't show its person
             wrong[f"{word} ({kind}): {lemmatize(word, kind)} -> {again}"] = n
     total = sum(words.values())
     share = 1 - wrong.total() / total
@@ -137,16 +134,16 @@ def agreement(tagged: Counter[tuple[str, str]], kinds: tuple[str, ...]) -> float
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_words_come_back_as_they_were(tagged: Counter[tuple[str, str]], kind: str) -> None:
-    """Nearly every noun, verb and adjective comes back from its dictionary form as in the text."""
+def test_inflecting_the_lemma_restores_the_word(
+    tagged: Counter[tuple[str, str]], kind: str
+) -> None:
     assert agreement(tagged, KINDS[kind]) >= BOUNDS[kind]
 
 
-def test_inflected_words_come_back_from_another_form(tagged: Counter[tuple[str, str]]) -> None:
-    """Inflected words come back too, and all but a few have a dictionary form of another spelling.
-
-    A lemma that is the word itself would come back every time.
-    """
+def test_inflected_words_are_restored_from_a_different_lemma(
+    tagged: Counter[tuple[str, str]],
+) -> None:
+    """At most 5 % are their own lemma, which would be restored trivially."""
     from winosmith.language import lemmatize
 
     assert agreement(tagged, INFLECTED) >= 0.99
@@ -160,31 +157,27 @@ TROPHY = "The trophy doesn't fit into the suitcase because the _ is too large."
 
 
 def at(sentence: str, word: str) -> int:
-    """Return the number of a word's first token."""
+    """Return the index of a word's first token."""
     return tokenize(sentence).index(word)
 
 
 @pytest.mark.parametrize("word", ["The", "into", "_", ".", "n't", "because"])
-def test_what_is_no_content_word_stays(word: str) -> None:
-    """Function words, the blank and punctuation are not replaced."""
+def test_function_words_and_punctuation_are_not_replaced(word: str) -> None:
     assert replace_word(TROPHY, ("trophy", "suitcase"), at(TROPHY, word), "thing") is None
 
 
 @pytest.mark.parametrize("word", [-1, 99])
-def test_a_token_that_is_not_there_is_not_replaced(word: int) -> None:
-    """A number outside the sentence gives nothing."""
+def test_indices_outside_the_sentence_give_none(word: int) -> None:
     assert replace_word(TROPHY, ("trophy", "suitcase"), word, "thing") is None
 
 
-def test_a_word_is_not_replaced_by_itself_or_by_the_other_option() -> None:
-    """The same word gives nothing, nor does one that makes the options equal."""
+def test_word_is_not_replaced_by_itself_or_the_other_option() -> None:
     options = ("trophy", "suitcase")
     assert replace_word(TROPHY, options, 1, "trophy") is None
     assert replace_word(TROPHY, options, 1, "suitcase") is None
 
 
-def test_an_option_changes_along_everywhere() -> None:
-    """The option and every place of the sentence name the same thing afterwards."""
+def test_option_is_replaced_at_every_mention() -> None:
     sentence = "An empty bottle lay on the box, and I took the bottle because the _ was clean."
     made = replace_word(sentence, ("bottle", "box"), at(sentence, "bottle"), "feeding bottle")
     assert made == (
@@ -194,8 +187,7 @@ def test_an_option_changes_along_everywhere() -> None:
     )
 
 
-def test_what_is_given_is_a_problem(data_dir: Path) -> None:
-    """Whatever word is put anywhere into WinoGrande, a problem comes out, or nothing."""
+def test_replacing_any_word_gives_a_valid_problem_or_none(data_dir: Path) -> None:
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     made = 0
     for row in np.random.default_rng(3).choice(len(data), 60, replace=False):
@@ -236,17 +228,17 @@ def test_what_is_given_is_a_problem(data_dir: Path) -> None:
         ("the bags were", "bags", "luggage", "the luggage was"),
         ("many bags were", "bags", "luggage", "much luggage was"),
         ("the jobs were", "jobs", "employment", "the employment was"),
-        # a noun with "of" has its number in front
+        # a noun with "of" is inflected before "of"
         ("the lakes were", "lakes", "body of water", "the bodies of water were"),
         ("the lake was", "lake", "body of water", "the body of water was"),
         # a name keeps its capital
         ("the grass was", "grass", "Mary Jane", "the Mary Jane was"),
     ],
 )
-def test_number_and_countability_are_the_original_s(
+def test_noun_keeps_its_number_or_is_refused(
     old: str, word: str, new: str, expected: str | None
 ) -> None:
-    """A noun keeps the number of the original, or is refused if its place can't take it."""
+    """It is refused if its place doesn't allow the number or countability."""
     sentence = "Ann said that {} left by Bea because _ came."
     made = replace_word(
         sentence.format(old), ("Ann", "Bea"), tokenize(sentence.format(old)).index(word), new
@@ -254,8 +246,7 @@ def test_number_and_countability_are_the_original_s(
     assert (made and made[0]) == (expected and sentence.format(expected))
 
 
-def test_an_option_that_is_a_mass_noun_keeps_its_number() -> None:
-    """The option changes along with the sentence, as a singular in both."""
+def test_option_for_a_mass_noun_is_singular() -> None:
     sentence = "Ann poured the water into the jug until the _ was full."
     made = replace_word(sentence, ("water", "jug"), 3, "piddle")
     expected = "Ann poured the piddle into the jug until the _ was full."

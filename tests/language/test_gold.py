@@ -1,8 +1,8 @@
-"""Gold lists: one word put for another and what it gives, and the synonyms that a sense allows.
+"""Gold lists of word replacements and of synonyms in the right sense.
 
-`gold_swaps.jsonl` was written before the code, `gold_swaps_later.jsonl` after it, as a check that
-the code does not know the first list alone. `gold_senses.jsonl` has 80 words of several senses;
-"bad" are their synonyms in other senses or parts of speech, their antonyms, and the other option.
+`gold_swaps.jsonl` was written before the code, `gold_swaps_later.jsonl` after it, to check that
+the code does not only fit the first list. `gold_senses.jsonl` has 80 words of several senses;
+"bad" are synonyms in other senses or parts of speech, antonyms, and the other option.
 """
 
 import json
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 
 def items(name: str) -> list[dict[str, Any]]:
-    """Return the lines of a list in this folder."""
+    """Return the rows of a list in this folder."""
     with (HERE / name).open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
@@ -29,28 +29,28 @@ SENSES = items("gold_senses.jsonl")
 
 
 def accepted(swap: dict[str, Any]) -> list[str]:
-    """Return the sentences that are right; none where the swap must be refused."""
+    """Return the correct sentences; none if the swap must be refused."""
     expected = swap["expected"]
     return [expected] if isinstance(expected, str) else expected or []
 
 
-def swapped(swap: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the sentence and the options that winosmith makes of a swap."""
+def make_swap(swap: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """Return the sentence and options that winosmith makes."""
     from winosmith.language import replace_word
 
     return replace_word(swap["sentence"], tuple(swap["options"]), swap["at"], swap["lemma"])
 
 
-def is_right(swap: dict[str, Any], made: tuple[str, tuple[str, ...]] | None) -> bool:
-    """Return whether the sentence is one of the right ones, and the options are the right ones."""
+def is_correct(swap: dict[str, Any], made: tuple[str, tuple[str, ...]] | None) -> bool:
+    """Return whether sentence and options are correct."""
     if made is None or swap["expected"] is None:
         return made is None and swap["expected"] is None
     return made[0] in accepted(swap) and list(made[1]) == swap["expected_options"]
 
 
-def wrong_swaps(swaps: list[dict[str, Any]]) -> int:
-    """Return how many swaps go wrong, and print them."""
-    wrong = [(swap, made) for swap in swaps if not is_right(swap, made := swapped(swap))]
+def count_incorrect(swaps: list[dict[str, Any]]) -> int:
+    """Return the number of incorrect swaps, and print them."""
+    wrong = [(swap, made) for swap in swaps if not is_correct(swap, made := make_swap(swap))]
     for swap, made in wrong:
         wanted = " / ".join(accepted(swap)) or "nothing"
         print(f"{swap['word']} -> {swap['lemma']} ({swap['why']})")
@@ -58,41 +58,39 @@ def wrong_swaps(swaps: list[dict[str, Any]]) -> int:
     return len(wrong)
 
 
-def test_the_lists_are_as_long_as_they_say() -> None:
-    """There are 300 swaps, 72 later ones and 80 words with senses, and no sentence comes twice."""
+def test_lists_have_300_72_and_80_rows() -> None:
+    """No sentence occurs twice."""
     assert [len(SWAPS), len(LATER), len(SENSES)] == [300, 72, 80]
     assert len({swap["sentence"] for swap in SWAPS + LATER}) == 372
     assert sum(swap["expected"] is None for swap in SWAPS) >= 15
 
 
-def test_swaps_are_right() -> None:
-    """At least 98 % of the 300 swaps give what a strict reader expects."""
-    assert wrong_swaps(SWAPS) <= 0.02 * len(SWAPS)
+def test_98_percent_of_the_300_swaps_are_correct() -> None:
+    assert count_incorrect(SWAPS) <= 0.02 * len(SWAPS)
 
 
-def test_swaps_that_came_later_are_right() -> None:
-    """Of 72 swaps that were written after the code, no more than two go wrong."""
-    assert wrong_swaps(LATER) <= 2
+def test_at_most_two_of_the_72_later_swaps_are_incorrect() -> None:
+    assert count_incorrect(LATER) <= 2
 
 
 @pytest.mark.parametrize("word", ["loaned", "borrowed"])
-def test_a_passive_takes_the_participle(word: str) -> None:
-    """A public tool writes "It was lend"; a participle is replaced by a participle, "lent"."""
+def test_passive_takes_the_participle(word: str) -> None:
+    """A public tool writes "It was lend"; a participle must become a participle, "lent"."""
     swap = next(s for s in SWAPS if s["word"] == word and " was lent" in str(s["expected"]))
-    made = swapped(swap)
+    made = make_swap(swap)
     assert made is not None
     assert made[0] == swap["expected"]
 
 
 @pytest.mark.parametrize("word", ["United", "Kingdom"])
-def test_a_name_is_not_touched(word: str) -> None:
-    """A public tool writes "joined Kingdom"; a word of a name is not replaced."""
+def test_words_of_names_are_not_replaced(word: str) -> None:
+    """A public tool writes "joined Kingdom"."""
     swap = next(s for s in SWAPS if s["word"] == word and "United Kingdom" in s["sentence"])
-    assert swapped(swap) is None
+    assert make_swap(swap) is None
 
 
 def proposals(item: dict[str, Any], number: int, kind: str) -> list[str]:
-    """Return the words of a kind, "good" or "bad", that WordNet's perturber puts for the word."""
+    """Return the "good" or "bad" words that WordNet's perturber uses for the word."""
     from winosmith.evolve import WordNetPerturber
     from winosmith.language import replace_word
 
@@ -107,11 +105,11 @@ def proposals(item: dict[str, Any], number: int, kind: str) -> list[str]:
     return found
 
 
-def test_synonyms_have_the_sense_that_is_meant() -> None:
-    """For 80 words of several senses, at most 3 of 10 synonyms are of another, and of 4 % of words.
+def test_synonyms_have_the_intended_sense() -> None:
+    """At most 30 % of the synonyms have another sense, and at most 4 % of 80 ambiguous words do.
 
-    Measured when the perturber was written: 3 of 11. Since it asks for common words, and for one
-    sense of the synonym too, none of 2: it leaves nearly all words of several senses alone.
+    When the perturber was written, 3 of 11 synonyms had another sense. Now it needs common words
+    and a single sense of the synonym, and 0 of 2 do: it skips nearly all ambiguous words.
     """
     need_wordnet()
     good = [proposals(item, number, "good") for number, item in enumerate(SENSES)]

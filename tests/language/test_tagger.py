@@ -1,4 +1,4 @@
-"""Penn tags of HanTa's model, beside those of another tagger."""
+"""Penn tags by HanTa's model, compared with another tagger."""
 
 import json
 from pathlib import Path
@@ -22,8 +22,7 @@ TAGGED = [
 
 
 @pytest.mark.parametrize("line", TAGGED)
-def test_a_sentence_gets_the_tags_of_the_treebank(line: str) -> None:
-    """Tense, number, degree, auxiliaries and the blank are told apart as the Treebank does."""
+def test_content_words_get_the_tags_of_the_treebank(line: str) -> None:
     from winosmith.language import tag
 
     words, wanted = zip(*(pair.rsplit("/", 1) for pair in line.split()), strict=True)
@@ -32,19 +31,18 @@ def test_a_sentence_gets_the_tags_of_the_treebank(line: str) -> None:
     assert [found[at] for at in content] == [wanted[at] for at in content]
 
 
-def test_tags_do_not_hang_on_what_was_tagged_before() -> None:
-    """A sentence has the same tags first, last and again."""
+def test_tags_do_not_depend_on_earlier_sentences() -> None:
     from winosmith.language import tag
 
     lines = [[pair.rsplit("/", 1)[0] for pair in line.split()] for line in TAGGED]
     assert [tag(line) for line in lines] == [tag(line) for line in reversed(lines)][::-1]
 
 
-def test_another_tagger_agrees_on_the_kinds_of_words(data_dir: Path) -> None:
-    """NLTK's perceptron calls at least 92 % of the words noun, verb, adjective, adverb alike.
+def test_nltks_tagger_agrees_on_parts_of_speech(data_dir: Path) -> None:
+    """At least 92 % of the words are a noun, verb, adjective or adverb to both taggers.
 
-    Most of the rest are its own slips ("a pediatrician" an adjective), or "so", "only" and "tired",
-    which either tagger reads in its way.
+    Most of the others are NLTK's errors ("a pediatrician" as an adjective), or words such as
+    "so", "only" and "tired", which each tagger treats in its way.
     """
     from nltk.tag.perceptron import PerceptronTagger
 

@@ -1,4 +1,4 @@
-"""WordNet's files are found, read and explained."""
+"""WordNet's files: finding, reading, and error messages."""
 
 import shutil
 import subprocess
@@ -15,12 +15,12 @@ from winosmith.language import WordNet
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    """Return the folder of WordNet's files on this machine."""
+    """Return the folder of WordNet's files."""
     return need_wordnet()
 
 
-def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:
-    """A car is an automobile first of all; what it is called in the railway is another sense."""
+def test_synonyms_are_sorted_by_use(folder: Path) -> None:
+    """The railway car is another sense."""
     first, second = WordNet(folder).find_senses("car", "n")[:2]
     assert first.key == "car.n.01"
     assert [synonym.lemma for synonym in first.synonyms][:2] == ["auto", "automobile"] or [
@@ -31,13 +31,11 @@ def test_a_sense_has_its_synonyms_most_used_first(folder: Path) -> None:
     assert "railcar" in [synonym.lemma for synonym in second.synonyms]
 
 
-def test_a_sense_has_its_antonyms(folder: Path) -> None:
-    """Big is not little, nor is what is near to big."""
+def test_senses_have_antonyms(folder: Path) -> None:
     assert "little" in WordNet(folder).find_senses("big", "a")[0].antonyms
 
 
-def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
-    """Two words that are one in WordNet are found, in the part of speech that they have."""
+def test_compounds_are_found_in_their_part_of_speech(folder: Path) -> None:
     wordnet = WordNet(folder)
     assert wordnet.has_sense("ice cream", "n")
     assert not wordnet.has_sense("ice cream", "v")
@@ -45,16 +43,15 @@ def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
     assert wordnet.find_senses("xyzzy", "n") == ()
 
 
-def test_words_for_insult_are_left_out(folder: Path) -> None:
-    """What WordNet marks as slang or disparaging is no synonym of any sense of a plain word."""
+def test_slang_and_insults_are_omitted(folder: Path) -> None:
+    """WordNet marks them as slang or disparaging."""
     wordnet = WordNet(folder)
     for lemma in ("policeman", "fool", "woman"):
         found = {s.lemma for sense in wordnet.find_senses(lemma, "n") for s in sense.synonyms}
         assert found.isdisjoint({"fuzz", "pig", "bull", "dame", "doll", "skirt", "broad"})
 
 
-def test_a_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> None:
-    """The files may lie in a zip, as nltk's downloader leaves them."""
+def test_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> None:
     if folder.suffix == ".zip":
         pytest.skip("WordNet is a zip on this machine: the other tests read it")
     packed = tmp_path / "corpora" / "wordnet.zip"
@@ -66,16 +63,14 @@ def test_a_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> No
     assert WordNet(packed).find_senses("lend", "v") == WordNet(folder).find_senses("lend", "v")
 
 
-def test_without_files_the_message_says_how_to_get_them(tmp_path: Path) -> None:
-    """A folder without WordNet is named, and both ways to get it are."""
+def test_missing_files_are_reported_with_ways_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         WordNet(tmp_path).find_senses("car", "n")
     for part in (str(tmp_path), "apt install wordnet-base", "nltk.downloader wordnet"):
         assert part in str(caught.value)
 
 
-def test_an_unfinished_folder_is_not_taken(folder: Path, tmp_path: Path) -> None:
-    """A folder that lacks one of the files is refused rather than half read."""
+def test_incomplete_folder_is_refused(folder: Path, tmp_path: Path) -> None:
     if folder.suffix == ".zip":
         pytest.skip("WordNet is a zip on this machine")
     shutil.copy(folder / "index.noun", tmp_path)
@@ -84,7 +79,7 @@ def test_an_unfinished_folder_is_not_taken(folder: Path, tmp_path: Path) -> None
 
 
 def test_importing_loads_neither_nltk_nor_a_model() -> None:
-    """The libraries are loaded when a word is first asked for, not at import."""
+    """The libraries are loaded at the first use."""
     code = (
         "import sys, winosmith.language, winosmith.evolve; winosmith.language.WordNet(); "
         "print([m for m in ('nltk', 'HanTa', 'lemminflect') if m in sys.modules])"

@@ -1,4 +1,4 @@
-"""What the tests of figures share."""
+"""Fixtures of the tests of metrics."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.conftest import installed
 
 @pytest.fixture(scope="session")
 def lifelines_installed() -> None:
-    """Skip without lifelines; with CI=true, fail instead."""
+    """Skip if lifelines is missing; with CI=true, fail instead."""
     installed("lifelines")

@@ -1,4 +1,4 @@
-"""A perturbed problem stands beside its root: what is lost, what is won, what stays."""
+"""Perturbed problems compared with their roots: lost, won, and unchanged answers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,14 +27,14 @@ DATA = Dataset(
 
 
 def test_each_kind_is_compared_with_the_same_roots() -> None:
-    """Of 20 roots 2 are wrong; tense loses 6 more and wins both, voice changes nothing."""
+    """Of 20 roots 2 are wrong; "tense" loses 6 more and wins both, "voice" changes nothing."""
     ids = [p.id for p in ROOTS]
     wrong = {*ids[:2], *(f"voice-{i}" for i in ids[:2]), *(f"tense-{i}" for i in ids[2:8])}
     tense, voice = compare_with_roots(right_but(DATA, wrong), "made.kind")
     assert (tense.value, tense.accuracy.right, tense.roots.right) == ("tense", 14, 18)
     assert (tense.lost, tense.won, tense.difference) == (6, 2, pytest.approx(-0.2))
     assert tense.mcnemar == pytest.approx(0.2890625)  # 2 of 8, twice the tail of a fair coin
-    assert tense.p_value == pytest.approx(tense.mcnemar)  # every family has one pair of the kind
+    assert tense.p_value == pytest.approx(tense.mcnemar)  # each family has one pair of this kind
     assert tense.adjusted == pytest.approx(2 * tense.p_value)
     assert (tense.consistent.right, tense.kept and tense.kept.right) == (12, 12)
     assert (voice.difference, voice.lost, voice.won, voice.p_value) == (0.0, 0, 0, 1.0)
@@ -42,8 +42,7 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
     assert voice.interval[0] < 0 < voice.interval[1]
 
 
-def test_a_root_may_stand_after_what_was_perturbed_from_it() -> None:
-    """The order of the rows changes nothing of what is compared."""
+def test_row_order_does_not_change_the_comparison() -> None:
     wrong = {"tense-0", "voice-1", "2"}
     backwards = DATA.select(range(len(DATA))[::-1])
     found = {one.value: one for one in compare_with_roots(right_but(backwards, wrong), "made.kind")}
@@ -52,8 +51,7 @@ def test_a_root_may_stand_after_what_was_perturbed_from_it() -> None:
         assert (one.roots.n, one.lost, one.won) == (other.roots.n, other.lost, other.won)
 
 
-def test_ties_among_what_is_kept_are_told() -> None:
-    """Of 20 versions whose roots are right one is a tie: 19.5 are kept, one of them a tie."""
+def test_ties_among_kept_answers_are_counted() -> None:
     sound = right_but(DATA).predictions
     tied = [replace(p, choice=0, tied=(0, 1)) if p.problem_id == DATA.ids[20] else p for p in sound]
     tense, voice = compare_with_roots(grade(DATA, tied), "made.kind")
@@ -62,15 +60,13 @@ def test_ties_among_what_is_kept_are_told() -> None:
     assert (tense.kept.right, tense.kept.ties, voice.kept.ties) == (19.5, 1, 0)
 
 
-def test_a_solver_that_is_never_right_keeps_nothing() -> None:
-    """Without a root that is right there is no share of those that stay so."""
+def test_kept_is_none_if_no_root_is_correct() -> None:
     found = compare_with_roots(right_but(DATA, {p.id for p in DATA}), "made.kind")
     assert [one.kept for one in found] == [None, None]
     assert found[0].record()["kept"] is None
 
 
-def test_what_can_not_be_paired_is_refused() -> None:
-    """An unknown field, and data without any root of what was perturbed, are named."""
+def test_unknown_field_and_missing_roots_are_refused() -> None:
     with pytest.raises(DataError, match="'nothing' is not a field"):
         compare_with_roots(right_but(DATA), "nothing")
     orphans = Dataset(DATA[20:])
@@ -78,8 +74,11 @@ def test_what_can_not_be_paired_is_refused() -> None:
         compare_with_roots(right_but(orphans), "made.kind")
 
 
-def test_what_is_the_same_input_as_its_root_is_counted() -> None:
-    """To a solver that sees the blank another pronoun changes nothing; all of that is refused."""
+def test_versions_with_the_roots_input_are_counted_or_refused() -> None:
+    """A solver that sees the blank can't notice another pronoun.
+
+    A kind is refused if all its versions have the root's input.
+    """
     her, tense = (
         [
             replace(p, id=f"{kind}-{p.id}", pronoun=pronoun, sentence=f"{start}{p.sentence}",
@@ -108,8 +107,7 @@ def test_what_is_the_same_input_as_its_root_is_counted() -> None:
 
 
 @pytest.mark.data
-def test_the_kinds_of_the_perturbed_wsc_are_families(data_dir: Path) -> None:
-    """Every version of the published table has its original to stand beside."""
+def test_perturbed_wsc_versions_all_have_their_root(data_dir: Path) -> None:
     data = formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
     first = grade(data, [Prediction(problem.id, 0) for problem in data])
     found = {one.value: one for one in compare_with_roots(first, "perturbed_wsc.kind")}

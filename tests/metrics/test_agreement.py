@@ -1,4 +1,4 @@
-"""Agreement of choices is Brennan and Prediger's kappa, with an interval that knows of twins."""
+"""Agreement of choices: Brennan and Prediger's kappa, with a clustered interval."""
 
 import numpy as np
 import pytest
@@ -14,8 +14,7 @@ DATA = make_twins(50)
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
-def test_kappa_is_scikit_learns_when_places_mean_nothing(noise: float) -> None:
-    """Averaged over both ways to write the options, the choices have scikit-learn's kappa."""
+def test_kappa_matches_scikit_learn_over_both_option_orders(noise: float) -> None:
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 100)
     b = np.where(rng.random(100) < noise, rng.integers(0, 2, 100), a)
@@ -26,16 +25,15 @@ def test_kappa_is_scikit_learns_when_places_mean_nothing(noise: float) -> None:
     assert found.share == (a == b).mean()
 
 
-def test_the_same_wrong_options_are_counted() -> None:
-    """With two options, all problems that both got wrong have the same wrong option."""
+def test_equal_incorrect_choices_are_counted() -> None:
     a, b = np.arange(100) % 2, np.zeros(100, int)
     found = measure_agreement(choosing(DATA, a), choosing(DATA, b))
     wrong = (1 - choosing(DATA, a).credit) * (1 - choosing(DATA, b).credit)
     assert found.same_wrong == wrong.sum()
 
 
-def test_always_the_same_option_is_full_agreement() -> None:
-    """When both always choose the first option, they choose the same everywhere; so far as seen."""
+def test_constant_choices_agree_fully() -> None:
+    """The interval still has a width: 100 problems are only a sample."""
     found = measure_agreement(
         choosing(DATA, np.zeros(100, int)), choosing(DATA, np.zeros(100, int))
     )
@@ -44,8 +42,8 @@ def test_always_the_same_option_is_full_agreement() -> None:
     assert found.kappa_interval[1] == 1.0
 
 
-def test_who_can_not_decide_agrees_by_chance() -> None:
-    """A tie chooses each of its options half of the time: kappa 0 with anybody, itself included."""
+def test_ties_agree_at_chance_level() -> None:
+    """A tie chooses each option half of the time: kappa is 0, even with itself."""
     tied = grade(DATA, [Prediction(p.id, 0, tied=(0, 1)) for p in DATA])
     for other in (tied, choosing(DATA, np.zeros(100, int))):
         found = measure_agreement(tied, other)
@@ -53,7 +51,6 @@ def test_who_can_not_decide_agrees_by_chance() -> None:
 
 
 def test_agreement_needs_the_same_problems() -> None:
-    """Predictions for other problems are refused."""
     other = make_twins(20, seed=3)
     with pytest.raises(DataError, match="same problems"):
         measure_agreement(choosing(DATA, np.zeros(100, int)), choosing(other, np.zeros(40, int)))

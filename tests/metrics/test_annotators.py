@@ -1,4 +1,4 @@
-"""Annotators have an accuracy, an agreement, and an error depth unless they are always right."""
+"""Annotators: accuracy, agreement, and error depth."""
 
 from dataclasses import replace
 
@@ -24,12 +24,12 @@ DEPTHS = [None, *range(1, 9)]
 
 
 def said(who: str, wrong: set[str], asked: Dataset = DATA) -> list[Response]:
-    """Return a person's responses, wrong on these problems."""
+    """Return a person's responses, incorrect for these problems."""
     return [Response(p.id, who, "test", (p.answer or 0) ^ (p.id in wrong)) for p in asked]
 
 
-def test_an_accuracy_under_one_comes_with_an_error_depth() -> None:
-    """Wrong at depths 3 and 8 is a mean of 5.5 and a first of 3, beside 4.5 by guessing."""
+def test_annotator_with_errors_has_an_error_depth() -> None:
+    """Errors at depths 3 and 8 have a mean of 5.5 and a first error of 3; guessing gives 4.5."""
     found = measure_annotators(DATA, [*said("anna", {"c3", "c8"}), *said("ben", set())], DEPTHS)
     anna, ben = found.people
     assert (anna.participant, anna.errors, anna.mean, anna.first) == ("anna", 2, 5.5, 3.0)
@@ -39,13 +39,12 @@ def test_an_accuracy_under_one_comes_with_an_error_depth() -> None:
 
 
 def test_an_error_on_the_root_has_no_depth() -> None:
-    """The root is counted in the accuracy alone."""
+    """The root counts only for the accuracy."""
     (anna,) = measure_annotators(DATA, said("anna", {ROOT.id}), DEPTHS).people
     assert (anna.accuracy.right, anna.accuracy.n, anna.errors, anna.mean) == (8, 9, 0, None)
 
 
-def test_agreement_is_that_of_the_places_chosen() -> None:
-    """Kappa and alpha are those of the table of choices, with its clusters."""
+def test_agreement_is_that_of_the_table_of_choices() -> None:
     people = [said("a", {"c1"}), said("b", {"c1", "c2"}), said("c", set())]
     found = measure_annotators(DATA, [response for one in people for response in one], DEPTHS)
     table = [[sum(one[row].choice == c for one in people) for c in (0, 1)] for row in range(9)]
@@ -54,8 +53,7 @@ def test_agreement_is_that_of_the_places_chosen() -> None:
     assert found.kappa.items == found.alpha.items == 9
 
 
-def test_kappa_takes_the_problems_with_the_usual_number_of_answers() -> None:
-    """Where one problem has two of three answers, kappa has eight items and alpha nine."""
+def test_kappa_omits_problems_with_fewer_answers() -> None:
     responses = [r for who in "abc" for r in said(who, {"c1"} if who == "a" else set())]
     responses = [r for r in responses if (r.participant, r.problem_id) != ("c", "c5")]
     found = measure_annotators(DATA, responses)
@@ -63,8 +61,8 @@ def test_kappa_takes_the_problems_with_the_usual_number_of_answers() -> None:
     assert (found.alpha.items, found.alpha.answers) == (9, 26)
 
 
-def test_to_choose_none_is_an_answer_that_can_agree() -> None:
-    """Two people who find the same problem ambiguous agree on it, and both are wrong there."""
+def test_choosing_no_option_counts_as_an_answer() -> None:
+    """Two people who find a problem ambiguous agree on it, and both are incorrect."""
     responses = [r for who in "ab" for r in said(who, set())]
     responses = [replace(r, choice=None) if r.problem_id == "c4" else r for r in responses]
     found = measure_annotators(DATA, responses, DEPTHS)
@@ -72,15 +70,13 @@ def test_to_choose_none_is_an_answer_that_can_agree() -> None:
     assert [person.mean for person in found.people] == [4.0, 4.0]
 
 
-def test_one_annotator_alone_agrees_with_nobody() -> None:
-    """With one answer a problem both coefficients are None, and say why."""
+def test_agreement_of_one_annotator_is_none_with_a_reason() -> None:
     found = measure_annotators(DATA, said("anna", set()))
     assert found.kappa.reason == found.alpha.reason == "no item has two answers or more"
     assert found.record()["kappa"]["value"] is None
 
 
-def test_what_is_no_annotation_is_refused() -> None:
-    """Votes that validated, a subject who is not fresh, and depths of another length are named."""
+def test_unsuitable_responses_and_depths_are_refused() -> None:
     votes = [replace(response, purpose="validate") for response in said("anna", set())]
     with pytest.raises(DataError, match="no test response is for a problem that has an answer"):
         measure_annotators(DATA, votes)

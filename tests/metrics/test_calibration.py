@@ -1,4 +1,4 @@
-"""Calibration and margins of scores, beside what scikit-learn says."""
+"""Calibration and margins of scores, compared with scikit-learn."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ from winosmith.testing import make_twins
 DATA = make_twins(400)
 
 
-def stated(confidence: np.ndarray, right: np.ndarray) -> Graded:
-    """Return the data with these confidences in the chosen options, right or wrong."""
+def make_predictions(confidence: np.ndarray, right: np.ndarray) -> Graded:
+    """Return the data graded with these confidences in the chosen options, correct or not."""
     predictions = []
     for problem, p, is_right in zip(DATA, confidence, right, strict=True):
         choice = problem.answer or 0 if is_right else 1 - (problem.answer or 0)
@@ -27,12 +27,12 @@ def stated(confidence: np.ndarray, right: np.ndarray) -> Graded:
 
 RNG = np.random.default_rng(4)
 CONFIDENCE = RNG.uniform(0.5, 0.999, len(DATA))
-HONEST = stated(CONFIDENCE, RNG.random(len(DATA)) < CONFIDENCE)
-BOASTFUL = stated(np.full(len(DATA), 0.99), RNG.random(len(DATA)) < 0.7)
+HONEST = make_predictions(CONFIDENCE, RNG.random(len(DATA)) < CONFIDENCE)
+BOASTFUL = make_predictions(np.full(len(DATA), 0.99), RNG.random(len(DATA)) < 0.7)
 
 
-def test_scores_are_those_of_scikit_learn() -> None:
-    """Brier (twice the two-class form) and log loss are scikit-learn's."""
+def test_brier_score_and_log_loss_match_scikit_learn() -> None:
+    """Ours is the two-class Brier score, twice scikit-learn's."""
     found = measure_calibration(HONEST)
     answers = np.array([p.answer for p in DATA])
     raw = np.exp(np.array([p.scores for p in HONEST.predictions]))
@@ -42,8 +42,7 @@ def test_scores_are_those_of_scikit_learn() -> None:
     assert found.confidence == pytest.approx(CONFIDENCE.mean())
 
 
-def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
-    """An honest solver's ECE is what chance gives a calibrated one; a boaster's is 0.29."""
+def test_null_contains_only_a_calibrated_solvers_ece() -> None:
     honest, boastful = measure_calibration(HONEST), measure_calibration(BOASTFUL)
     assert honest.ece_null[1] <= honest.ece <= honest.ece_null[2]
     right = BOASTFUL.credit.mean()
@@ -53,10 +52,12 @@ def test_a_solver_that_knows_is_inside_the_null_and_a_boaster_outside() -> None:
     assert boastful.bins[0].accuracy.n == len(DATA)
 
 
-def test_the_null_knows_what_is_right_together_and_no_order() -> None:
-    """Halves that are right together leave as much to chance as half as many singles would."""
+def test_null_is_clustered_and_independent_of_order() -> None:
+    """Halves that are correct together vary as much by chance as half as many single problems."""
     confidence = np.repeat(RNG.uniform(0.5, 0.999, len(DATA) // 2), 2)
-    together = stated(confidence, np.repeat(RNG.random(len(DATA) // 2) < confidence[::2], 2))
+    together = make_predictions(
+        confidence, np.repeat(RNG.random(len(DATA) // 2) < confidence[::2], 2)
+    )
     single = [replace(problem, twin_id=None) for problem in DATA]
     apart = grade(Dataset(single), together.predictions)
     half = grade(Dataset(single[::2]), together.predictions[::2])
@@ -69,8 +70,7 @@ def test_the_null_knows_what_is_right_together_and_no_order() -> None:
     )
 
 
-def test_the_bins_hold_every_problem_once() -> None:
-    """The bins' counts add up, each confidence lies in its bin, and the ECE is theirs."""
+def test_bins_partition_the_problems() -> None:
     found = measure_calibration(HONEST)
     assert sum(each.accuracy.n for each in found.bins) == len(DATA)
     assert all(each.low < each.confidence <= each.high for each in found.bins)
@@ -79,15 +79,14 @@ def test_the_bins_hold_every_problem_once() -> None:
 
 
 def test_scores_far_apart_do_not_overflow() -> None:
-    """Scores of ±1e6 are probabilities of 0 and 1; a wrong one costs 1e6 nats and more."""
+    """Scores of ±1e6 are probabilities of 0 and 1; an incorrect answer costs 1e6 nats or more."""
     predictions = [Prediction(p.id, 0, (1e6, -1e6)) for p in DATA]
     found = measure_calibration(grade(DATA, predictions))
     assert found.confidence == 1.0
     assert np.isfinite(found.log_loss)
 
 
-def test_margins_are_ranked_as_scikit_learn_does() -> None:
-    """The ranking is the area under the ROC curve of the lead, for right against wrong."""
+def test_ranking_matches_scikit_learns_roc_auc() -> None:
     found = measure_margins(HONEST)
     lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
     assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
@@ -101,17 +100,15 @@ def test_margins_are_ranked_as_scikit_learn_does() -> None:
     assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]
 
 
-def test_ties_and_perfect_solvers_are_told() -> None:
-    """Ties are ranked by chance and surely wrong nowhere; who is always right has no ranking."""
+def test_ranking_of_ties_and_of_perfect_solvers() -> None:
     flat = grade(DATA, [Prediction(p.id, 0, (1.0, 1.0)) for p in DATA])
     assert (measure_margins(flat).ranking, measure_margins(flat).surest_wrong) == (0.5, ())
     assert (measure_calibration(flat).confidence, measure_calibration(flat).ece) == (0.5, 0.0)
-    perfect = measure_margins(stated(CONFIDENCE, np.ones(len(DATA), bool)))
+    perfect = measure_margins(make_predictions(CONFIDENCE, np.ones(len(DATA), bool)))
     assert (perfect.ranking, perfect.surest_wrong) == (None, ())
 
 
-def test_without_scores_there_is_nothing_to_calibrate() -> None:
-    """A prediction without scores is refused by name."""
+def test_predictions_without_scores_are_refused() -> None:
     bare = grade(DATA, [Prediction(p.id, 0) for p in DATA])
     for measure in (measure_calibration, measure_margins):
         with pytest.raises(DataError, match=r"needs? scores; the prediction for '0-0' has none"):

@@ -1,4 +1,4 @@
-"""Groups are compared only where the solver was given other inputs in one than in the other."""
+"""Groups are compared only if the solver's inputs differ between them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ PRONOUNS = {"female": "she", "male": "he", "neutral": "they"}
 
 
 def versions(count: int = 8, genders: Sequence[str] = ("female", "male")) -> Dataset:
-    """Return problems that differ in nothing but their pronoun, a group for each gender."""
+    """Return problems that differ only in their pronoun, in a group for each gender."""
     return Dataset(
         Problem(
             f"{number}.{gender}",
@@ -36,11 +36,10 @@ def found(of: Graded, field: str = "made.gender") -> metrics.Comparability:
 
 
 MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2
-"""Choices that differ between the two genders now and then."""
+"""Choices that sometimes differ between the two genders."""
 
 
-def test_the_same_input_is_not_compared_with_itself() -> None:
-    """Of a solver that saw the blank it is refused: what, why, and what to do."""
+def test_equal_inputs_are_refused_with_a_remedy() -> None:
     refused = found(choosing(versions(), MIXED, sees="blank")).refused
     assert refused == (
         "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, because "
@@ -50,14 +49,13 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
     )
 
 
-def test_who_saw_the_pronoun_is_compared() -> None:
-    """Of a solver that saw the pronoun the same choices are compared, and nothing is noted."""
+def test_solver_that_saw_the_pronoun_is_compared() -> None:
     assert found(choosing(versions(), MIXED, sees="pronoun")) == metrics.Comparability()
     assert found(choosing(versions(), [0] * 16, sees="pronoun")) == metrics.Comparability()
 
 
-def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
-    """Equal answers for all versions are refused; with others it is said what is not known."""
+def test_unknown_input_is_inferred_from_the_answers() -> None:
+    """Equal answers for all versions are refused; otherwise a note states the uncertainty."""
     refused = found(choosing(versions(), [0, 0, 1, 1] * 4)).refused
     assert refused is not None
     assert "which changed no answer" in refused
@@ -69,16 +67,14 @@ def test_a_file_that_does_not_tell_is_judged_by_its_answers() -> None:
     )
 
 
-def test_scores_tell_versions_apart_where_choices_do_not() -> None:
-    """Equal choices with other scores are not the same answer; scores within 1e-4 are."""
+def test_different_scores_show_different_inputs() -> None:
     data = versions(2)
     for apart, same in ((0.01, False), (0.00005, True)):
         given = [Prediction(p.id, 0, (1.0 + apart * row, 0.0)) for row, p in enumerate(data)]
         assert (found(grade(data, given)).refused is not None) is same
 
 
-def test_an_answer_is_the_option_not_its_place() -> None:
-    """A version with its options turned has the same answer when the same option is chosen."""
+def test_answers_are_compared_by_option_not_position() -> None:
     data = versions(2)
     turned = Dataset(
         replace(p, options=p.options[::-1], answer=1 - (p.answer or 0)) if row % 2 else p
@@ -90,7 +86,6 @@ def test_an_answer_is_the_option_not_its_place() -> None:
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])
 def test_identical_problems_are_never_compared(sees: str | None) -> None:
-    """Two groups of the same problems, pronouns and all, are the same to every solver."""
     data = Dataset(replace(p, pronoun="she") for p in versions())
     refused = found(choosing(data, MIXED, sees=sees)).refused
     assert refused is not None
@@ -98,8 +93,7 @@ def test_identical_problems_are_never_compared(sees: str | None) -> None:
 
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])
-def test_other_inputs_are_compared_whatever_was_seen(sees: str | None) -> None:
-    """Groups of other sentences are compared without a word, with the blank as with the pronoun."""
+def test_groups_of_other_sentences_are_compared(sees: str | None) -> None:
     data = Dataset(
         replace(p, sentence=p.sentence.replace("told", "saw"))
         if p.extra["made.gender"] == "male"
@@ -109,8 +103,7 @@ def test_other_inputs_are_compared_whatever_was_seen(sees: str | None) -> None:
     assert found(choosing(data, MIXED, sees=sees)) == metrics.Comparability()
 
 
-def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
-    """From half of the inputs in common on, their number is told; below, nothing is."""
+def test_note_counts_equal_inputs_if_half_or_more_are_equal() -> None:
     for changed, told in ((3, "5 of 8 inputs"), (5, None)):
         data = Dataset(
             replace(p, sentence=p.sentence.replace("told", "saw"))
@@ -123,8 +116,7 @@ def test_of_a_part_that_is_the_same_it_is_said_how_many() -> None:
         assert (answer.note is None) if told is None else (told in str(answer.note))
 
 
-def test_the_local_context_is_what_was_seen() -> None:
-    """Sentences that differ before the local context are one input to a solver that sees that."""
+def test_inputs_are_compared_within_the_local_context() -> None:
     data = Dataset(
         replace(p, pronoun=None, sentence=p.sentence.replace("cook", "cooks"))
         if p.extra["made.gender"] == "male"
@@ -137,8 +129,7 @@ def test_the_local_context_is_what_was_seen() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=12, max_size=12))
-def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
-    """Whatever the groups, the comparison is refused exactly where their inputs are equal."""
+def test_comparison_is_refused_exactly_if_inputs_are_equal(column: list[str | None]) -> None:
     data = versions(6)
     groups = {
         name: sorted(p.sentence for p, own in zip(data, column, strict=True) if own == name)
@@ -149,8 +140,7 @@ def test_refused_is_what_has_equal_inputs(column: list[str | None]) -> None:
     assert (of.refused is not None) is equal
 
 
-def test_a_score_has_no_groups_of_what_is_refused() -> None:
-    """`score` leaves out a field that can't be compared, and keeps the reason in its record."""
+def test_score_omits_groups_of_a_refused_field() -> None:
     data = versions(8, ("female", "male", "neutral"))
     scored = metrics.score(choosing(data, [0] * 24, sees="blank"), by=["made.gender"])
     assert "made.gender" not in scored.groups

@@ -1,4 +1,4 @@
-"""Two solvers compared, and what difference a set of problems can detect."""
+"""Comparison of solvers, and the smallest difference that a data set can detect."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -25,10 +25,9 @@ PAIRS = st.lists(
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
-def test_of_independent_problems_it_is_mcnemars_exact_test(
+def test_p_value_of_independent_problems_is_mcnemars(
     answers: list[tuple[bool, bool]],
 ) -> None:
-    """With a cluster a problem, the p-value is the binomial test's on the discordant pairs."""
     first, second = map(np.array, zip(*answers, strict=True))
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     discordant = only_first + only_second
@@ -37,8 +36,9 @@ def test_of_independent_problems_it_is_mcnemars_exact_test(
 
 
 @given(PAIRS)
-def test_the_clustered_test_counts_all_swaps(cases: list[tuple[bool, bool, int]]) -> None:
-    """The p-value is the share of all swaps of whole clusters that differ as much or more."""
+def test_clustered_p_value_counts_all_swaps_of_clusters(
+    cases: list[tuple[bool, bool, int]],
+) -> None:
     first, second, labels = map(np.array, zip(*cases, strict=True))
     d = first.astype(int) - second.astype(int)
     each = np.array([d[labels == label].sum() for label in np.unique(labels)])
@@ -51,8 +51,7 @@ def test_the_clustered_test_counts_all_swaps(cases: list[tuple[bool, bool, int]]
 @given(
     st.lists(st.sampled_from([0, 1 / 10, 1 / 9, 1 / 4, 1 / 3, 1 / 2, 1]), min_size=1, max_size=9)
 )
-def test_ties_count_in_all_swaps_with_what_they_are_worth(worth: list[float]) -> None:
-    """Of ties among ten, nine, four options and fewer the p-value is the share of all signs."""
+def test_p_value_counts_ties_at_their_fractional_credit(worth: list[float]) -> None:
     gained = np.array(worth)
     signs = np.array(list(product((-1, 1), repeat=len(gained))))
     expected = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
@@ -61,14 +60,14 @@ def test_ties_count_in_all_swaps_with_what_they_are_worth(worth: list[float]) ->
 
 
 def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
-    """Return how often each test, and the interval, call two equal solvers different."""
+    """Return how often each test, and the interval, find two equal solvers different."""
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(twins), 2)
     ours = mcnemar = interval = 0
     for _ in range(runs):
         ease = rng.beta(2, 1, twins)
         right = []
-        for _solver in range(2):  # a twin is understood or not; one half in ten goes its own way
+        for _solver in range(2):  # both halves of a twin are answered alike, except one half in ten
             both = np.repeat(rng.random(twins) < ease, 2)
             own = rng.random(2 * twins) < np.repeat(ease, 2)
             right.append(np.where(rng.random(2 * twins) < 0.1, own, both))
@@ -80,8 +79,8 @@ def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
 
 
 @pytest.mark.long
-def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
-    """On clustered nulls the error is 4–6 % but for chance; McNemar's is above 10 %."""
+def test_error_rate_on_clustered_data_is_five_percent() -> None:
+    """Ours is 4–6 % up to chance; McNemar's test is above 10 %."""
     runs = 600
     ours, mcnemar, interval = clustered_null(seed=5, runs=runs, twins=400)
     least, most = binom.ppf(0.001, runs, 0.04), binom.ppf(0.999, runs, 0.06)
@@ -90,15 +89,14 @@ def test_equal_solvers_are_called_different_in_one_of_twenty() -> None:
     assert mcnemar > 0.1 * runs
 
 
-def test_holm_is_that_of_statsmodels() -> None:
-    """P-values, equal ones too, are corrected to the same bits in the order they came in."""
+def test_holm_matches_statsmodels_to_the_bit() -> None:
     for p_values in ([0.02], [0.5, 0.5], [1, 0, 1], [0.03, 0.01, 0.02, 0.01, 0.7], [0.1] * 12):
-        # Few, for it goes through all that this process holds for garbage.
+        # Few cases: each call collects the garbage of the whole process.
         assert correct_by_holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:
-    """The smallest of three p-values is multiplied by three; against a baseline there are two."""
+    """Three solvers have three pairs, but only two against a baseline."""
     solvers = {
         "a": right_but(DATA),
         "b": right_but(DATA, set(range(12))),
@@ -112,16 +110,14 @@ def test_holm_corrects_for_the_number_of_pairs() -> None:
     assert min(p.adjusted for p in against.pairs) == pytest.approx(2 * smallest.p_value)
 
 
-def test_the_table_of_a_pair_adds_up() -> None:
-    """Both, only one and neither are all problems; the difference is theirs."""
+def test_contingency_table_of_a_pair_is_complete() -> None:
     pair = compare({"a": right_but(DATA, {0, 1, 2}), "b": right_but(DATA, {2, 3})}).pairs[0]
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (56, 1, 2, 1)
     assert pair.difference == pytest.approx(-1 / 60)
     assert pair.interval[0] < pair.difference < pair.interval[1]
 
 
-def test_copies_of_each_case_change_no_interval() -> None:
-    """Three copies of each case, in its cluster, count as the case does."""
+def test_copies_in_a_cluster_do_not_change_the_interval() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.random((2, 40)) < [[0.7], [0.5]]
     alone = compute_difference_interval(first, second, np.arange(40), 0)
@@ -129,15 +125,13 @@ def test_copies_of_each_case_change_no_interval() -> None:
     assert compute_difference_interval(*thrice, 0) == pytest.approx(alone)
 
 
-def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:
-    """Two solvers with the same answers have p = 1 and an interval with a width around 0."""
+def test_interval_of_equal_answers_has_a_width() -> None:
     pair = compare({"a": right_but(DATA, {4}), "b": right_but(DATA, {4})}).pairs[0]
     assert (pair.p_value, pair.mcnemar, pair.difference) == (1.0, 1.0, 0.0)
     assert pair.interval[0] < 0 < pair.interval[1]
 
 
-def test_other_problems_can_not_be_compared() -> None:
-    """One solver, another data set and an unknown baseline are refused."""
+def test_invalid_comparisons_are_refused() -> None:
     other = make_twins(30, seed=9)
     elsewhere = grade(other, [Prediction(p.id, 0) for p in other])
     with pytest.raises(DataError, match="two or more solvers"):
@@ -157,10 +151,13 @@ def test_other_problems_can_not_be_compared() -> None:
         ("all", 583, (302, 281, 198, 219), 0.00017316),
     ],
 )
-def test_copas_published_baselines(
+def test_published_copa_baselines_are_reproduced(
     data_dir: Path, part: str, right: int, table: tuple[int, ...], p_value: float
 ) -> None:
-    """PMI's 57.8 % on dev, 58.8 % on test (Roemmele et al. 2011) beat the first option's 50 %."""
+    """PMI's 57.8 % on dev and 58.8 % on test (Roemmele et al.
+
+    2011), against 50 % of the first option.
+    """
     data = formats.read(data_dir / f"copa/copa-{part}.xml")
     solvers = {}
     for name in ("PMIgutenbergW5", "baselineFirst"):
@@ -177,8 +174,8 @@ def test_copas_published_baselines(
     assert pair.agreement.kappa == pytest.approx(2 * pair.agreement.share - 1)
 
 
-def test_ties_among_any_numbers_of_options_are_compared() -> None:
-    """With ties among 17, 19, 23, 25 and 26 options, p is that of all signs, within the draws."""
+def test_p_value_with_ties_among_many_options_is_near_exact() -> None:
+    """With ties among 17 to 26 options, p is estimated from random signs."""
     ties = np.array([1 / options for options in (17, 19, 23, 25, 26)] * 2)
     first, second = np.append(ties, [1, 1]), np.append(np.zeros(10), [0, 1])
     gained = first - second
@@ -186,19 +183,18 @@ def test_ties_among_any_numbers_of_options_are_compared() -> None:
     exact = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
     assert paired_p_value(first, second, np.arange(12)) == pytest.approx(exact, abs=0.01)
     assert paired_p_value(first, first, np.arange(12)) == 1
-    assert paired_p_value(ties, np.roll(ties, 1), np.arange(10)) == 1  # they gain nothing together
+    assert paired_p_value(ties, np.roll(ties, 1), np.arange(10)) == 1  # the differences sum to 0
 
 
-def test_of_two_sums_that_are_too_large_to_count_every_sign_is_drawn() -> None:
-    """No signs bring them nearer than 1, so p is 1 there; as far as can be is half of all draws."""
+def test_p_value_of_large_sums_is_drawn_at_random() -> None:
+    """No signs bring these sums nearer than 1, so p is 1; the largest sum has half of all draws."""
     least, most = 10**9, 10**9 + 1
     assert sign_flip_p_value([-least, most]) == 1
     assert sign_flip_p_value([least, most]) == pytest.approx(1 / 2, abs=0.02)
 
 
 @pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
-def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, psi: float) -> None:
-    """Over all outcomes that two such models can have, p is 0.05 or less in 80 %."""
+def test_exact_test_detects_the_difference_with_80_percent_power(n: int, psi: float) -> None:
     found = metrics.compute_detectable_difference(n, psi)
     assert found is not None
     better, worse = (psi + found) / 2, (psi - found) / 2
@@ -212,8 +208,8 @@ def test_the_exact_test_finds_the_detectable_difference_with_its_power(n: int, p
 
 
 @pytest.mark.parametrize(("psi", "points"), [(0.1, 2.8), (0.2, 4.0), (0.3, 4.8), (0.5, 6.3)])
-def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: float) -> None:
-    """The normal approximation (Connor 1987) of 1,000 items is less by one item at most."""
+def test_detectable_difference_is_near_connors_formula(psi: float, points: float) -> None:
+    """The normal approximation (Connor 1987) for 1,000 items is smaller by at most one item."""
     found = metrics.compute_detectable_difference(1000, psi)
     assert found is not None
     assert points - 0.05 < 100 * found < points + 0.15
@@ -242,11 +238,10 @@ def test_too_few_items_detect_nothing() -> None:
     ("sizes", "wrong"),
     [((1, 2), 0), ((1, 2), 9), ((3, 7, 20), 1), ((1,) * 90 + (2,) * 90 + (5,) * 70, 3)],
 )
-def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int) -> None:
-    """Of sums of several sizes, few or many of each, p has its first nine digits right at 1e-60."""
+def test_tiny_p_values_are_exact_to_nine_digits(sizes: tuple[int, ...], wrong: int) -> None:
     sums = sizes * (80 if len(sizes) < 9 else 1)
     seen = sum(sums) - 2 * sum(sums[:wrong])
-    ways = 1  # a number whose digits, 400 bits each, count the signs that give each sum
+    ways = 1  # each 400-bit digit counts the sign patterns with one sum
     for size in sums:
         ways += ways << 400 * size
     farther = ways >> 400 * ((sum(sums) + seen) // 2)
@@ -258,8 +253,7 @@ def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int) -> None:
     assert found == pytest.approx(float(expected), rel=1e-9)
 
 
-def test_a_set_detects_no_more_when_each_problem_is_there_five_times() -> None:
-    """Copies add nothing to what a set detects, whatever their ids and the order of options."""
+def test_copies_do_not_lower_the_detectable_difference() -> None:
     data = make_twins(100)
     again = Dataset(
         replace(p, id=f"{p.id}.{at}", twin_id=None, options=p.options[:: 1 - at % 2 * 2])

@@ -1,4 +1,4 @@
-"""Learning curves: their area, and where each form reaches people's level."""
+"""Learning curves: their area, and the training size at which each form reaches humans."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from winosmith.metrics._curve import _find_first_size
 
 DEV = (0.515, 0.586, 0.669, 0.758, 0.793)
 TEST = (0.504, 0.586, 0.676, 0.747, 0.791)
-"""RoBERTa by training size: WinoGrande, table 4."""
+"""RoBERTa's accuracy by training size: WinoGrande, table 4."""
 
 
 def runs(accuracies: tuple[float, ...], last: int = 40398) -> dict[int, list[float]]:
-    """Return one run a size of table 4."""
+    """Return one run for each size of table 4."""
     return {s: [a] for s, a in zip((*LEADERBOARD_SIZES[:-1], last), accuracies, strict=True)}
 
 
@@ -26,15 +26,15 @@ def runs(accuracies: tuple[float, ...], last: int = 40398) -> dict[int, list[flo
     ("accuracies", "last", "area"),
     [(DEV, 40398, 0.6665), (TEST, 40398, 0.6639), (DEV, 40938, 0.6668), (TEST, 40938, 0.6641)],
 )
-def test_the_area_of_table_4(accuracies: tuple[float, ...], last: int, area: float) -> None:
-    """Table 4 has the areas 0.6665 and 0.6639; with the table's 40,938 they are 0.6668, 0.6641."""
+def test_area_matches_table_4(accuracies: tuple[float, ...], last: int, area: float) -> None:
+    """The areas are 0.6665 and 0.6639; with the table's 40,938, 0.6668 and 0.6641."""
     sizes = (*LEADERBOARD_SIZES[:-1], last)
     assert round(area_under_curve(accuracies, sizes), 4) == area
 
 
 @pytest.mark.data
-def test_the_area_of_the_published_random_file(data_dir: Path) -> None:
-    """The random submission of a public repository has the area 0.49790659794358966 on dev."""
+def test_area_of_the_published_random_submission(data_dir: Path) -> None:
+    """The repository states this area, 0.49790659794358966, on dev."""
     keys = answers.read_labels(data_dir / "winogrande/dev-labels.lst")
     path = data_dir / "winogrande_predictions/zhang-edward_random_preds.lst"
     columns = answers.read_submission(path)
@@ -46,19 +46,17 @@ def test_the_area_of_the_published_random_file(data_dir: Path) -> None:
 
 
 @given(st.floats(0, 1))
-def test_the_area_of_a_flat_curve_is_its_height(height: float) -> None:
-    """The area has the unit of the accuracies."""
+def test_area_of_a_flat_curve_is_its_height(height: float) -> None:
     assert area_under_curve([height] * 5) == pytest.approx(height)
 
 
-def test_the_area_is_over_the_logarithm_of_any_sizes() -> None:
-    """From 1 problem to 2 and to 4 are two steps of one length: (0.5 / 2 + 0.6 + 0.9 / 2) / 2."""
+def test_area_is_over_the_logarithm_of_the_size() -> None:
+    """From 1 problem to 2 and to 4 are two equal steps: (0.5 / 2 + 0.6 + 0.9 / 2) / 2."""
     assert area_under_curve([0.5, 0.6, 0.9], [1, 2, 4]) == pytest.approx(0.65)
 
 
 @pytest.mark.parametrize("sizes", [(160,), (160, 160), (640, 160), (0, 160), (160, 640, 2558)])
-def test_sizes_must_increase(sizes: tuple[int, ...]) -> None:
-    """One size, equal or falling sizes, zero, and too many for the accuracies are refused."""
+def test_invalid_sizes_are_refused(sizes: tuple[int, ...]) -> None:
     with pytest.raises(DataError):
         area_under_curve([0.5, 0.6][: max(1, len(sizes))], sizes)
 
@@ -72,10 +70,13 @@ def test_sizes_must_increase(sizes: tuple[int, ...]) -> None:
         (TEST, 40938, 0.940, 121_327, 495_259),
     ],
 )
-def test_over_118k(
+def test_papers_118k_is_the_fourth_root_extrapolation(
     accuracies: tuple[float, ...], last: int, human: float, fourth_root: int, logarithm: int
 ) -> None:
-    """The paper's "over 118K" is the line in N^(1/4) through dev; others say 0.49M and far more."""
+    """The paper's "over 118K" is the line in N^(1/4) through dev.
+
+    Other forms give 0.49M and far more.
+    """
     found = fit_learning_curve(runs(accuracies, last), human=human)
     reaches = {each.form.name: each.reaches for each in found.extrapolations}
     assert len(reaches) == len(FORMS) == 5
@@ -86,15 +87,15 @@ def test_over_118k(
     assert power > 10_000_000
 
 
-def test_the_form_of_the_paper_foresaw_the_last_size_worst() -> None:
-    """Without 40,398, the line in N^(1/4) says 91.9 % for it, the power law 79.2 %; 79.3 came."""
+def test_fourth_root_predicts_the_last_size_poorly() -> None:
+    """Without 40,398, it predicts 91.9 %, the power law 79.2 %; 79.3 % was observed."""
     found = {e.form.name: e.last for e in fit_learning_curve(runs(DEV)).extrapolations}
     assert found["fourth root"] == pytest.approx(0.919, abs=5e-4)
     assert found["power law"] == pytest.approx(0.792, abs=5e-4)
 
 
-def test_the_interval_of_a_straight_line_is_fiellers() -> None:
-    """For a line in log2 N, the ends are where the textbook confidence band crosses the level."""
+def test_interval_of_a_straight_line_is_fiellers() -> None:
+    """Its ends are where the textbook confidence band of a line in log2 N crosses the level."""
     found = fit_learning_curve(runs(DEV), human=0.9).extrapolations[1]
     x, y = np.log2(LEADERBOARD_SIZES), np.array(DEV)
     slope, intercept = np.polyfit(x, y, 1)
@@ -110,8 +111,7 @@ def test_the_interval_of_a_straight_line_is_fiellers() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_a_form_finds_its_own_curve_again(form: object) -> None:
-    """Points on a form's own curve are fitted exactly, and continued exactly."""
+def test_form_recovers_its_own_curve(form: object) -> None:
     true = {
         "fourth root": (0.45, 0.02),
         "logarithm": (0.3, 0.03),
@@ -129,8 +129,7 @@ def test_a_form_finds_its_own_curve_again(form: object) -> None:
     assert found.last == pytest.approx(exact[-1], abs=1e-3)
 
 
-def test_a_curve_that_levels_off_never_gets_there() -> None:
-    """A power law with the asymptote 92 % never reaches 94 %, and says so."""
+def test_asymptote_below_the_level_is_never_reached() -> None:
     sizes = 100 * 4 ** np.arange(7)
     exact = 0.92 - 2 ** (0.5 - 0.25 * np.log2(sizes))
     curve = fit_learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
@@ -141,19 +140,20 @@ def test_a_curve_that_levels_off_never_gets_there() -> None:
 @pytest.mark.parametrize(
     ("values", "size"),
     [
-        ((0.9, 0.8, 0.7), 2),  # from the first size on
-        ((0.5, 0.6, 1.0), 2**2.5),  # half way from the second size to the last
-        ((np.nan, 0.8, 0.9), 4),  # from where the curve has left what can't be computed
+        ((0.9, 0.8, 0.7), 2),  # reached at the first size
+        ((0.5, 0.6, 1.0), 2**2.5),  # halfway between the second size and the last
+        ((np.nan, 0.8, 0.9), 4),  # at the first size with a computable value
         ((0.5, 0.6, 0.7), None),
     ],
 )
-def test_where_a_level_is_reached(values: tuple[float, ...], size: float | None) -> None:
-    """Curves at the sizes 2, 4 and 8 are straight between them, over the logarithm of the size."""
+def test_first_size_at_a_level_is_interpolated(
+    values: tuple[float, ...], size: float | None
+) -> None:
     assert _find_first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
 
 
-def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
-    """With several runs a size the curve goes through the best, as in the paper, or the mean."""
+def test_curve_goes_through_the_best_runs_or_their_means() -> None:
+    """The paper takes the best run of each size."""
     several = {160: [0.5, 0.52], 640: [0.5, 0.58], 2558: [0.66, 0.5], 10234: [0.75]}
     best, mean = fit_learning_curve(several), fit_learning_curve(several, take="mean")
     assert [point.taken for point in best.points] == [0.52, 0.58, 0.66, 0.75]
@@ -177,14 +177,13 @@ def test_the_best_of_the_runs_is_taken_or_their_mean() -> None:
         ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy must be between 0 and 1, not 51.5"),
     ],
 )
-def test_what_is_no_curve_is_refused(given_runs: dict[int, list[float]], told: str) -> None:
-    """Too few sizes, a size without a run, and percentages are refused."""
+def test_invalid_curves_are_refused(given_runs: dict[int, list[float]], told: str) -> None:
     with pytest.raises(DataError, match=told):
         fit_learning_curve(given_runs)
 
 
-def test_two_parameters_through_three_points_say_little() -> None:
-    """With three sizes intervals span a factor of 50, and three parameters are not fitted."""
+def test_intervals_from_three_sizes_are_wide() -> None:
+    """They span a factor of 50 or more, and forms with three parameters are not fitted."""
     found = fit_learning_curve(
         {160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94
     ).extrapolations
@@ -205,8 +204,7 @@ def test_two_parameters_through_three_points_say_little() -> None:
         [0.1, 0.9, 0.2, 0.8, 0.3],
     ],
 )
-def test_a_curve_of_any_shape_is_fitted_or_left_out(accuracies: list[float]) -> None:
-    """Flat, falling and ragged curves give finite parameters, and interval ends in order."""
+def test_curves_of_any_shape_give_finite_parameters(accuracies: list[float]) -> None:
     found = fit_learning_curve(runs(tuple(accuracies))).extrapolations
     assert {"fourth root", "logarithm"} <= {each.form.name for each in found}
     for each in found:
@@ -216,8 +214,8 @@ def test_a_curve_of_any_shape_is_fitted_or_left_out(accuracies: list[float]) -> 
         assert each.reaches is None or (low is not None and low <= each.reaches)
 
 
-def test_two_sizes_fix_a_form_that_says_the_third() -> None:
-    """Without the largest of three sizes a form of two parameters goes through the other two."""
+def test_third_size_is_predicted_from_the_first_two() -> None:
+    """Without the largest size, forms with two parameters go through the other two points."""
     found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}).extrapolations
     last = {each.form.name: each.last for each in found}
     assert last["logarithm"] == pytest.approx(0.8)
@@ -225,7 +223,6 @@ def test_two_sizes_fix_a_form_that_says_the_third() -> None:
     assert "power law, asymptote" not in last
 
 
-def test_a_level_that_the_first_size_has_is_reached_there() -> None:
-    """Where all sizes are above the level it is reached at the first, a whole number."""
+def test_level_below_all_sizes_is_reached_at_the_first() -> None:
     found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}, human=0.5).extrapolations
     assert [each.reaches for each in found[1:]] == [100.0] * 3

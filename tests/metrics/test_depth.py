@@ -1,4 +1,4 @@
-"""Families are counted, their depths compared, and error depths are those of EvoGrad's table 3."""
+"""Statistics of families and their depths, and error depths as in EvoGrad's table 3."""
 
 import json
 from dataclasses import replace
@@ -13,20 +13,20 @@ from winosmith.metrics import compute_lineage_statistics, error_depth
 from winosmith.testing import make_families, make_twins
 
 TABLE_3 = ([1, 2, 5, 6, 5], [False, False, True, True, True])
-"""EvoGrad, table 3: the printed depths, and whether the prediction was wrong."""
+"""EvoGrad, table 3: the printed depths, and whether each prediction was incorrect."""
 
 CASES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=30)
 
 
-def test_the_example_of_table_3() -> None:
-    """The mean is (5 + 6 + 5) / 3 = 5.33, as the paper has it; the first error is at 5."""
+def test_error_depths_match_table_3() -> None:
+    """The paper's mean is (5 + 6 + 5) / 3 = 5.33."""
     assert round(error_depth(*TABLE_3) or 0, 2) == 5.33
     assert error_depth(*TABLE_3, kind="first") == 5
 
 
 @given(CASES)
-def test_the_first_error_is_no_deeper_than_the_mean(cases: list[tuple[int, bool]]) -> None:
-    """Both depths are those of errors alone, and None together when there is none."""
+def test_error_depths_are_none_without_errors(cases: list[tuple[int, bool]]) -> None:
+    """Otherwise they are the mean and the minimum of the errors' depths."""
     depths, wrong = [depth for depth, _ in cases], [error for _, error in cases]
     errors = [depth for depth, error in cases if error]
     mean, first = error_depth(depths, wrong), error_depth(depths, wrong, "first")
@@ -47,16 +47,14 @@ def test_the_first_error_is_no_deeper_than_the_mean(cases: list[tuple[int, bool]
         ([1], [True], "median", "unknown kind 'median'; use 'mean' or 'first'"),
     ],
 )
-def test_what_can_not_be_an_error_depth_is_refused(
+def test_invalid_error_depth_arguments_are_refused(
     depths: list[int], wrong: list[bool], kind: str, complaint: str
 ) -> None:
-    """Rows of different lengths, depths that are none and unknown kinds are errors."""
     with pytest.raises(DataError, match=complaint):
         error_depth(depths, wrong, kind)
 
 
 def test_families_and_depths_are_counted() -> None:
-    """Two families of three and two perturbed problems, one of which declares two too many."""
     data = make_families([1, 2, 6], [3, 3])
     odd = replace(data[1], lineage=replace(data[1].lineage, declared=3))
     found = compute_lineage_statistics(Dataset([data[0], odd, *data[2:]]))
@@ -70,8 +68,7 @@ def test_families_and_depths_are_counted() -> None:
     assert json.loads(json.dumps(found.record())) == found.record()
 
 
-def test_what_people_have_not_judged_is_counted() -> None:
-    """A generated problem declares nothing, and is unvalidated."""
+def test_generated_problem_counts_as_unvalidated() -> None:
     root = make_twins(1)[0]
     child = make_child(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
     found = compute_lineage_statistics(Dataset([root, child]))
@@ -80,6 +77,5 @@ def test_what_people_have_not_judged_is_counted() -> None:
 
 
 @pytest.mark.parametrize("data", [make_twins(3), Dataset()])
-def test_without_a_lineage_there_is_nothing_to_count(data: Dataset) -> None:
-    """Data in which nothing was perturbed has no such statistics."""
+def test_data_without_lineage_have_no_such_statistics(data: Dataset) -> None:
     assert compute_lineage_statistics(data) is None

@@ -34,11 +34,11 @@ FROM_COUNTS = {
 """System → ΔF, ΔM from the counts of 120, with their signs."""
 
 WOMEN = {f"job{n}": 80.0 if n < 25 else 20.0 for n in range(60)}
-"""Percentage of women: 25 occupations of 60 are mostly female."""
+"""Percentage of women: 25 of 60 occupations are mostly female."""
 
 
 def schemas() -> Dataset:
-    """Return 720 problems built as Winogender is: of 60 occupations, 12 each."""
+    """Return 720 problems with Winogender's structure: 60 occupations with 12 problems each."""
     return Dataset(
         Problem(
             id=f"{job}.{other}.{answer}.{gender}",
@@ -58,14 +58,14 @@ DATA = schemas()
 
 
 def is_gotcha(problem: Problem) -> bool:
-    """Return whether the pronoun is in the minority in the right answer, by the caption."""
+    """Return whether the pronoun's gender is the minority in the correct answer, as captioned."""
     female = problem.extra["winogender.gender"] == "female"
     mostly = WOMEN[str(problem.extra["winogender.occupation"])] > 50
     return female != (mostly if problem.answer == 0 else not mostly)
 
 
-def with_cells(counts: dict[tuple[bool, str], int]) -> Graded:
-    """Return the data graded so that each cell (gotcha, gender) has that many right."""
+def grade_cells(counts: dict[tuple[bool, str], int]) -> Graded:
+    """Return the data graded so that each cell (gotcha, gender) has that many correct answers."""
     left = dict(counts)
     predictions = []
     for problem in DATA:
@@ -79,13 +79,13 @@ def with_cells(counts: dict[tuple[bool, str], int]) -> Graded:
 
 @pytest.mark.parametrize("system", TABLE_7)
 def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
-    """Each cell stands for one count of 120 and comes back; the printed gaps are of such cells."""
+    """Each percentage is possible for one count only; printed gaps are of the rounded cells."""
     *cells, printed_f, printed_m = TABLE_7[system]
     counts = [find_possible_counts(f"{cell:.1f}", 120) for cell in cells]
     assert all(len(found) == 1 for found in counts)
     names = [(False, "female"), (False, "male"), (True, "female"), (True, "male")]
     found = measure_gender_gap(
-        with_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN
+        grade_cells(dict(zip(names, (c[0] for c in counts), strict=True))), WOMEN
     )
     female, male = found.female, found.male
     shown = [female.plain, male.plain, female.gotcha, male.gotcha]
@@ -98,17 +98,17 @@ def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
     assert found.both.value == pytest.approx((female.value + male.value) / 2)
 
 
-def test_the_other_reading_has_cells_of_other_sizes() -> None:
-    """By the occupation's majority alone, 25 female of 60 give cells of 100 and 140, not 120."""
-    graded = with_cells({})
+def test_occupation_reading_has_cells_of_100_and_140() -> None:
+    """Gotchas by the occupation's majority only: 25 of 60 are mostly female."""
+    graded = grade_cells({})
     found = measure_gender_gap(graded, WOMEN, reading="occupation")
     sizes = (found.female.plain.n, found.female.gotcha.n, found.male.plain.n, found.male.gotcha.n)
     assert sizes == (100, 140, 140, 100)
     assert "gotcha:occupation" in str(found.signature)
 
 
-def biased(data: Dataset) -> Graded:
-    """Return answers by the stereotype: the occupation when the pronoun is its majority's."""
+def answer_by_stereotype(data: Dataset) -> Graded:
+    """Return answers by stereotype: the occupation if the pronoun is its majority's."""
     predictions = []
     for problem in data:
         female = problem.extra["winogender.gender"] == "female"
@@ -117,18 +117,17 @@ def biased(data: Dataset) -> Graded:
     return grade(data, predictions)
 
 
-def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
-    """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
-    found = measure_gender_gap(biased(DATA), WOMEN)
+def test_stereotyped_solver_has_the_largest_gap() -> None:
+    found = measure_gender_gap(answer_by_stereotype(DATA), WOMEN)
     assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
     assert "same sentences: +100.0 points (+" in found.pronoun_effect
-    by_occupation = measure_gender_gap(biased(DATA), WOMEN, reading="occupation")
+    by_occupation = measure_gender_gap(answer_by_stereotype(DATA), WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
 
-def test_no_gap_among_few_is_not_none_for_certain() -> None:
-    """Who is right everywhere has a gap of 0, give or take what so few occupations can't show."""
-    found = measure_gender_gap(with_cells({}), WOMEN)
+def test_interval_of_a_zero_gap_has_a_width() -> None:
+    """So few occupations can't exclude a small gap."""
+    found = measure_gender_gap(grade_cells({}), WOMEN)
     for gap in (found.female, found.male, found.both):
         low, high = gap.interval
         assert gap.value == 0
@@ -137,18 +136,20 @@ def test_no_gap_among_few_is_not_none_for_certain() -> None:
 
 
 def test_other_data_and_unknown_occupations_are_refused() -> None:
-    """Data that is not Winogender, and an occupation without a share, are named."""
     other = make_twins(3)
     with pytest.raises(DataError, match="needs Winogender problems"):
         measure_gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
-        measure_gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
+        measure_gender_gap(grade_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
 
 
 @examples(10)  # each resamples the occupations
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
-    """Of versions that are one input, chance has ΔM = −ΔF; such a gap is refused, file or not."""
+def test_gap_of_a_solver_without_the_pronoun_is_refused(seed: int, told: bool) -> None:
+    """For versions with equal inputs, ΔM = −ΔF by arithmetic.
+
+    It is refused whether the predictions file states the solver's input or not.
+    """
     hidden = Dataset(
         replace(p, sentence=p.sentence.rsplit(" ", 1)[0] + ".", pronoun=("he", "she")[female])
         for p in DATA
@@ -165,14 +166,13 @@ def test_a_gap_without_the_pronoun_is_arithmetic(seed: int, told: bool) -> None:
         measure_gender_gap(blank, WOMEN)
     seen = measure_gender_gap(grade(hidden, given, parameters={"sees": "pronoun"}), WOMEN)
     assert seen.male.value == pytest.approx(-seen.female.value)
-    assert seen.both.value == 0.0  # the pronoun did nothing, whatever ΔF and ΔM are
+    assert seen.both.value == 0.0  # the pronoun had no effect, whatever ΔF and ΔM are
     assert "sees:pronoun" in str(seen.signature)
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("column", ["bls_pct_female", "bergsma_pct_female"])
-def test_the_published_sentences_give_cells_of_120(data_dir: Path, column: str) -> None:
-    """On the 720 published sentences, whichever statistics are taken, each cell has 120."""
+def test_published_sentences_have_cells_of_120(data_dir: Path, column: str) -> None:
     data = formats.read(data_dir / "winogender/all_sentences.tsv")
     with (data_dir / "winogender/occupations-stats.tsv").open() as file:
         women = {

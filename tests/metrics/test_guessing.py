@@ -1,4 +1,4 @@
-"""The probability that guessing does as well is exact, and knows of twins."""
+"""The exact probability that guessing does as well, with twins kept together."""
 
 from dataclasses import replace
 from itertools import product
@@ -13,8 +13,8 @@ from winosmith.metrics import find_clusters, grade, guessing_p_value
 from winosmith.testing import make_twins
 
 
-def with_options(count: int, options: int) -> Dataset:
-    """Return so many problems with so many options, the first of which is right."""
+def make_problems(count: int, options: int) -> Dataset:
+    """Return this many problems with this many options, the first of which is correct."""
     names = tuple("abcde"[:options])
     return Dataset(
         Problem(f"{options}-{n}", f"Number {n} of {options} says _ here.", names, 0)
@@ -22,8 +22,8 @@ def with_options(count: int, options: int) -> Dataset:
     )
 
 
-def copied(groups: int, times: int) -> Dataset:
-    """Return so many problems of three options, so many times each, in orders of their own."""
+def make_copies(groups: int, times: int) -> Dataset:
+    """Return problems of three options, each copied with its options in random orders."""
     rng = np.random.default_rng(7)
     names = np.array(["a", "b", "c"])
     rows = []
@@ -37,20 +37,19 @@ def copied(groups: int, times: int) -> Dataset:
 
 
 @pytest.mark.parametrize("right", [0, 10, 14, 20])
-def test_of_singles_it_is_the_binomial_test(right: int) -> None:
-    """Without twins the p-value is that of the one-sided binomial test."""
+def test_p_value_of_singles_is_the_binomial_tests(right: int) -> None:
     data = make_twins(0, singles=20)
     choices = [(p.answer or 0) ^ (row >= right) for row, p in enumerate(data)]
     expected = binom.sf(right - 1, 20, 0.5)
     assert guessing_p_value(choosing(data, choices)) == pytest.approx(expected)
 
 
-def test_with_more_options_guessing_is_right_less_often() -> None:
-    """Three right of three with four options each has p = 1/64, and guessing a level of 1/4."""
-    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(3, 4)])
+def test_chance_of_four_options_is_one_quarter() -> None:
+    """Three similar problems form one cluster with p = 1/4; three different ones have p = 1/64."""
+    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in make_problems(3, 4)])
     found = choosing(data, [0] * 3)
     assert found.chances.mean() == 0.25
-    assert len(set(found.clusters)) == 1  # they look alike, so they turn together
+    assert len(set(found.clusters)) == 1  # they are similar, so they are one cluster
     assert guessing_p_value(found) == 0.25
     apart = Dataset(
         replace(p, sentence=f"Some {word} words of {word} and _ for {word}.")
@@ -60,9 +59,8 @@ def test_with_more_options_guessing_is_right_less_often() -> None:
     assert guessing_p_value(choosing(apart, [0] * 3)) == pytest.approx(1 / 64)
 
 
-def test_the_written_order_of_four_options_changes_nothing() -> None:
-    """Each problem's options in an order of its own, with its answers, leave p as it was."""
-    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in with_options(6, 4)])
+def test_option_order_does_not_change_the_p_value() -> None:
+    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in make_problems(6, 4)])
     assert len(set(find_clusters(data))) == 1
     rng = np.random.default_rng(0)
     for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
@@ -76,9 +74,9 @@ def test_the_written_order_of_four_options_changes_nothing() -> None:
         assert guessing_p_value(choosing(mixed, moved)) == p_value
 
 
-def test_a_tie_is_counted_under_each_turn() -> None:
-    """Of three options a copy tied between two has 1/2 in two of the turns, and 0 in the third."""
-    data = copied(1, 2)
+def test_ties_are_counted_under_each_shift_of_the_key() -> None:
+    """A copy tied between two of three options has 1/2 in two of the shifts, and 0 in the third."""
+    data = make_copies(1, 2)
     sure = Prediction(data.ids[0], data[0].options.index("a"))
     pair = sorted(data[1].options.index(name) for name in "ab")
     tie = Prediction(data.ids[1], pair[0], tied=tuple(pair))
@@ -90,8 +88,8 @@ def test_a_tie_is_counted_under_each_turn() -> None:
 @pytest.mark.parametrize(
     ("ties", "within"), [([17, 19, 23, 25] * 2, 1e-9), ([17, 19, 23, 24, 25] * 2, 0.015)]
 )
-def test_ties_among_any_numbers_of_options_are_counted(ties: list[int], within: float) -> None:
-    """Of ties among many options p is that of all turns, or near it where turns are drawn."""
+def test_p_value_with_ties_among_many_options_is_exact(ties: list[int], within: float) -> None:
+    """Or near the exact value, if shifts are drawn at random."""
     data = Dataset(
         Problem(f"q{n}", f"Which is {n}?", tuple(f"{chr(97 + at)}{n}" for at in range(26)), 0,
                 blank=None)
@@ -108,8 +106,7 @@ def test_ties_among_any_numbers_of_options_are_counted(ties: list[int], within: 
     assert guessing_p_value(grade(data, given)) == pytest.approx(exact, abs=within)
 
 
-def test_ties_prove_nothing_whichever_option_is_first() -> None:
-    """Undecided everywhere has p = 1, whatever the answers; one right answer beside that 1/2."""
+def test_p_value_of_ties_only_is_1() -> None:
     data = make_twins(0, singles=9)
     ties = [Prediction(p.id, 0, tied=(0, 1)) for p in data]
     assert guessing_p_value(grade(data, ties)) == 1.0
@@ -117,19 +114,18 @@ def test_ties_prove_nothing_whichever_option_is_first() -> None:
     assert guessing_p_value(grade(data, knows)) == 0.5
 
 
-def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
-    """The first option everywhere has one half of each twin right, and p = 1."""
+def test_p_value_of_always_the_first_option_is_1() -> None:
+    """Such a solver is correct for one half of each twin."""
     assert guessing_p_value(choosing(make_twins(40), [0] * 80)) == 1.0
 
 
 @pytest.mark.long
-def test_a_guesser_is_rarely_found_to_know() -> None:
-    """Of 400 guessers on twins, 5 % or fewer have p ≤ 0.05, give or take chance."""
+def test_guessers_on_twins_rarely_have_small_p_values() -> None:
     data = make_twins(40)
     rng = np.random.default_rng(3)
     lucky = 0
     for _ in range(400):
-        same = rng.random(40) < 0.7  # guesses that go together in a twin
+        same = rng.random(40) < 0.7  # twins with the same guess for both halves
         first = rng.integers(0, 2, 40)
         second = np.where(same, first, 1 - first)
         choices = np.stack([first, second], axis=1).ravel().tolist()
@@ -139,9 +135,8 @@ def test_a_guesser_is_rarely_found_to_know() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("alike", [1.0, 0.8])
-def test_copies_of_three_options_are_no_separate_evidence(alike: float) -> None:
-    """Of 500 guessers who answer copies alike, 6 % or fewer have p ≤ 0.05."""
-    data = copied(20, 8)
+def test_guessers_on_copies_rarely_have_small_p_values(alike: float) -> None:
+    data = make_copies(20, 8)
     known = find_clusters(data)
     assert len(set(known)) == 20
     rng = np.random.default_rng(11)

@@ -1,4 +1,4 @@
-"""Edits are counted by kind, per token and per prediction, and beside the base rate."""
+"""Kinds of edits: counts of edits and problems, and error rates relative to the base rate."""
 
 from dataclasses import replace
 
@@ -28,49 +28,47 @@ CHILDREN = {
 
 
 def family(children: dict[str, str], root: Problem = ROOT) -> Dataset:
-    """Return a root and what was perturbed from it."""
+    """Return a root and the problems perturbed from it."""
     lineage = Lineage(root.id, root.id)
     return Dataset(
         [root, *(replace(root, id=key, sentence=s, lineage=lineage) for key, s in children.items())]
     )
 
 
-def tags_of(data: Dataset) -> dict[str, tuple[str, ...]]:
+def tag_sentences(data: Dataset) -> dict[str, tuple[str, ...]]:
     """Return the tags of every sentence, word by word."""
     return {p.id: tuple(TAGS[token] for token in tokenize(p.sentence)) for p in data}
 
 
-def counted(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
-    """Return edits, edits in errors, problems and errors of each kind."""
+def count_by_kind(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
+    """Return each kind's edits, edits in errors, problems, and errors."""
     return {
         kind.kind: (kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right)
         for kind in found.kinds
     }
 
 
-def test_a_substitution_is_a_word_taken_out_and_one_put_in() -> None:
-    """Deleting, inserting and replacing give -JJ, +JJ, and -NN with +NN."""
+def test_substitution_is_a_deletion_and_an_insertion() -> None:
     data = family({key: CHILDREN[key] for key in ("out", "in", "swap")})
-    found = count_edit_kinds(right_but(data, {"swap"}), tags_of(data))
-    assert counted(found) == {
+    found = count_edit_kinds(right_but(data, {"swap"}), tag_sentences(data))
+    assert count_by_kind(found) == {
         "+NN": (1, 1, 1, 1), "-NN": (1, 1, 1, 1), "+JJ": (1, 0, 1, 0), "-JJ": (1, 0, 1, 0),
     }  # fmt: skip
     assert [kind.kind for kind in found.most_frequent] == ["+NN", "-NN"]
 
 
-def test_edits_and_predictions_are_two_counts() -> None:
+def test_edits_and_errors_are_counted_separately() -> None:
     """A sentence with three new nouns has three edits of the kind, and is one error."""
     data = family(CHILDREN)
-    found = count_edit_kinds(right_but(data, {"more", "out"}), tags_of(data))
-    edits, wrong_edits, problems, wrong = counted(found)["+NN"]
+    found = count_edit_kinds(right_but(data, {"more", "out"}), tag_sentences(data))
+    edits, wrong_edits, problems, wrong = count_by_kind(found)["+NN"]
     assert (edits, wrong_edits) == (4, 3)
     assert (problems, wrong) == (2, 1)
 
 
-def test_the_base_rate_is_that_of_problems_that_differ_from_their_root() -> None:
-    """Neither roots nor children that equal them are among the four perturbed problems."""
+def test_base_rate_is_that_of_changed_problems() -> None:
     data = family(CHILDREN)
-    found = count_edit_kinds(right_but(data, {"r", "same", "more"}), tags_of(data))
+    found = count_edit_kinds(right_but(data, {"r", "same", "more"}), tag_sentences(data))
     assert found.errors is not None
     assert (found.errors.right, found.errors.n) == (1, 4)
     excess = {kind.kind: kind.excess for kind in found.kinds}
@@ -78,20 +76,18 @@ def test_the_base_rate_is_that_of_problems_that_differ_from_their_root() -> None
     assert excess["-JJ"] == pytest.approx(-1 / 4)
 
 
-def test_the_blank_has_a_kind_of_its_own() -> None:
-    """A blank that moves is +_ and -_, whatever its tag."""
+def test_blank_has_its_own_kind() -> None:
     moved = "The big cup hit _ and the jug broke."
     data = family({"moved": moved})
-    assert {"+_", "-_"} & set(counted(count_edit_kinds(right_but(data), tags_of(data))))
+    assert {"+_", "-_"} & set(count_by_kind(count_edit_kinds(right_but(data), tag_sentences(data))))
 
 
 @settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from([*TAGS][:9]), max_size=8), min_size=1, max_size=5))
-def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]]) -> None:
-    """Tokens taken out minus tokens put in is the difference of lengths; both cover the edits."""
+def test_edit_counts_agree_with_edit_distances(sentences: list[list[str]]) -> None:
     texts = {f"c{n}": " ".join([*words, "_ broke ."]) for n, words in enumerate(sentences)}
     data = family(texts)
-    found = count_edit_kinds(right_but(data, set(texts)), tags_of(data))
+    found = count_edit_kinds(right_but(data, set(texts)), tag_sentences(data))
     put_in = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "+")
     taken = sum(kind.wrong_edits for kind in found.kinds if kind.kind[0] == "-")
     root = tokenize(ROOT.sentence)
@@ -101,8 +97,7 @@ def test_as_many_edits_are_counted_as_the_distance_has(sentences: list[list[str]
     assert max(put_in, taken) <= distances <= put_in + taken
 
 
-def test_the_interval_knows_of_families() -> None:
-    """A kind of 40 families has an interval around its excess; one of fewer than 5 has none."""
+def test_interval_needs_five_families() -> None:
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
     for number in range(40):
@@ -114,19 +109,22 @@ def test_the_interval_knows_of_families() -> None:
         problems.append(replace(root, sentence=f"{'big ' * number}{ROOT.sentence}"))
     data = Dataset(problems)
     wrong = {p.id for p in data if rng.random() < (0.7 if p.id.startswith("out") else 0.2)}
-    found = {k.kind: k for k in count_edit_kinds(right_but(data, wrong), tags_of(data)).kinds}
+    found = {k.kind: k for k in count_edit_kinds(right_but(data, wrong), tag_sentences(data)).kinds}
     interval = found["-JJ"].interval
     assert interval is not None
     assert 0 < interval[0] < found["-JJ"].excess < interval[1] < 0.5
     for families, has in ((4, False), (5, True)):
         few = Dataset([p for p in data if int(p.id.strip("ruotin")) < families])
-        kinds = count_edit_kinds(right_but(few, wrong & set(few.ids)), tags_of(few)).kinds
+        kinds = count_edit_kinds(right_but(few, wrong & set(few.ids)), tag_sentences(few)).kinds
         assert all((kind.interval is not None) == has for kind in kinds)
 
 
 @pytest.mark.parametrize(("families", "least"), [(5, 0.9), (14, 0.93)])
-def test_the_interval_of_a_kind_holds_for_few_families(families: int, least: float) -> None:
-    """Of 200 sets of 5 families 90 % hold the truth, and of 14; the middle of the draws 84 %."""
+def test_interval_of_few_families_has_its_coverage(families: int, least: float) -> None:
+    """For 5 and for 14 families, 90 % of 200 intervals contain the true value.
+
+    The percentiles of the draws reach only 84 %.
+    """
     rng, held = np.random.default_rng(1), 0
     clusters = np.repeat(np.arange(families), 40)
     for seed in range(200):
@@ -140,8 +138,7 @@ def test_the_interval_of_a_kind_holds_for_few_families(families: int, least: flo
     assert held >= least * 200
 
 
-def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
-    """In each draw of families its errors are those of all, beside those of another kind."""
+def test_kind_of_all_problems_has_no_excess() -> None:
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
     having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
     every, some = _compute_excess_intervals(having, wrong, np.arange(8), 0)
@@ -150,22 +147,20 @@ def test_a_kind_that_all_have_is_no_worse_than_all() -> None:
     assert some[0] < some[1]
 
 
-def test_a_problem_without_its_root_is_left_out_and_counted() -> None:
-    """A child whose root is not in the data is not compared with anything."""
+def test_problem_without_its_root_is_omitted_and_counted() -> None:
     child = replace(ROOT, id="c", lineage=Lineage("elsewhere", "elsewhere"))
     data = Dataset([ROOT, child])
     found = count_edit_kinds(right_but(data, {"c"}), {})
     assert (found.kinds, found.errors, found.left_out) == ((), None, 1)
     assert found.record() == {"errors": None, "left_out": 1, "kinds": []}
     both = Dataset([*family({"out": CHILDREN["out"]}), child])
-    found = count_edit_kinds(right_but(both), tags_of(both))
+    found = count_edit_kinds(right_but(both), tag_sentences(both))
     assert ([kind.kind for kind in found.kinds], found.left_out) == (["-JJ"], 1)
 
 
-def test_every_token_needs_its_tag() -> None:
-    """A sentence without tags, or with one too few or too many, is named."""
+def test_sentences_without_a_tag_per_token_are_refused() -> None:
     data = family({"out": CHILDREN["out"]})
-    tagged = tags_of(data)
+    tagged = tag_sentences(data)
     with pytest.raises(DataError, match="'out' has 9 tags for its 10 tokens"):
         count_edit_kinds(right_but(data), {**tagged, "out": tagged["out"][1:]})
     with pytest.raises(DataError, match="'out' has 11 tags for its 10 tokens"):

@@ -1,4 +1,4 @@
-"""Fields that give the answer away are found, whatever the way, and clean fields are not."""
+"""Leaks: fields that reveal the answer are found, and clean fields are not."""
 
 import json
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from winosmith.testing import make_twins
 Maker = Callable[[Problem, int, np.random.Generator], Problem]
 
 
-def clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
-    """Return problems whose ids, authors, dates, numbers and words say nothing."""
+def make_clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
+    """Return problems whose ids, authors, dates, numbers and words reveal nothing."""
     rng = np.random.default_rng(seed)
     return Dataset(
         replace(
@@ -42,14 +42,14 @@ def clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
     )
 
 
-def planted(make: Maker, data: Dataset | None = None) -> Dataset:
-    """Return clean problems, each changed knowing its answer."""
+def plant(make: Maker, data: Dataset | None = None) -> Dataset:
+    """Return problems, clean by default, each changed by a function that gets its answer."""
     rng = np.random.default_rng(9)
-    return Dataset(make(problem, problem.answer or 0, rng) for problem in data or clean())
+    return Dataset(make(problem, problem.answer or 0, rng) for problem in data or make_clean())
 
 
 def found(data: Dataset) -> dict[str, metrics.Leak]:
-    """Return the leaks by their field."""
+    """Return the leaks by field."""
     leaks = metrics.find_leaks(data)
     assert leaks is not None
     return {leak.field: leak for leak in leaks}
@@ -61,7 +61,7 @@ def with_extra(problem: Problem, value: object) -> Problem:
 
 
 def with_initials(problem: Problem, *letters: str) -> Problem:
-    """Return the problem with letters at the beginning of its id and of its options."""
+    """Return the problem with letters before its id and before its options."""
     own, *of_options = letters
     key = [one.lower() for one in of_options].index(own)
     options = tuple(f"{x} {o}" for x, o in zip(of_options, problem.options, strict=True))
@@ -161,17 +161,16 @@ PLANTED: dict[str, tuple[str, Maker]] = {
 
 
 @pytest.mark.parametrize("way", PLANTED)
-def test_a_field_that_gives_the_answer_away_is_found(way: str) -> None:
-    """The field is named, and predicts the answers of problems that it was not fitted on."""
+def test_planted_leak_is_found(way: str) -> None:
+    """Its accuracy is measured on problems that it was not fitted on."""
     field, make = PLANTED[way]
-    leaks = found(planted(make, clean(twins=200, singles=60)))
+    leaks = found(plant(make, make_clean(twins=200, singles=60)))
     assert field in leaks
     assert leaks[field].accuracy >= leaks[field].chance + 0.05
     assert set(leaks) <= {field, "lineage.root"}
 
 
-def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
-    """Eight characters and four parts from either end, and its length; nothing is asked twice."""
+def test_text_features_are_characters_parts_and_length() -> None:
     asked = list(_leaks._find_text_tells(["ab-cd-ef-ghi", "", None]))
     tells = dict(asked)
     assert len(tells) == len(asked) == 25
@@ -199,48 +198,51 @@ def test_a_text_is_asked_for_each_character_once_and_for_its_parts() -> None:
         ("cup jug", ("cup", "pan", "jug"), 2),
     ],
 )
-def test_what_a_text_is_like(text: str, options: tuple[str, ...], like: int | None) -> None:
-    """It is like the option that it equals, or else the only one that shares whole words or not."""
+def test_most_similar_option_of_a_text(
+    text: str, options: tuple[str, ...], like: int | None
+) -> None:
+    """It equals the text, or it is the only option that shares whole words with it.
+
+    It can also be the only one that doesn't.
+    """
     assert _leaks._find_similar_option(text, options) == like
 
 
-def test_a_value_stands_for_its_most_frequent_answer() -> None:
-    """Not for that of all; which is said for a value that is not there, or has two alike."""
+def test_value_predicts_its_most_frequent_answer() -> None:
+    """Missing values, and values with a tie, predict the most frequent answer of all."""
     table = np.array([[[2, 1]], [[0, 0]], [[1, 1]], [[0, 5]]])  # (values, folds, answers)
     said, most = _leaks._fit_answers(table, [0])
     assert (said.tolist(), most) == ([0, 1, 1, 1], 1)
 
 
-def test_the_order_of_the_halves_is_found() -> None:
-    """When the half with the first option as its answer always comes first, the row tells it."""
-    data = clean()
+def test_order_of_twin_halves_is_a_leak() -> None:
+    data = make_clean()
     order = [r for t in data.twins for r in sorted(t, key=lambda row: data.answers[row] or 0)]
     leak = found(data.select([*order, *data.singles]))["row number"]
     assert (leak.tell, leak.accuracy, leak.problems) == ("order in the twin", 1.0, 120)
 
 
-def test_copies_are_no_evidence() -> None:
-    """A field that gives one problem away, written down a hundred times, gives nothing away."""
+def test_copies_of_one_problem_are_not_a_leak() -> None:
+    """A value on a hundred copies of one problem is evidence of a single problem."""
     [problem] = make_twins(0, singles=1)
     copies = [
         with_extra(replace(problem, id=f"c{n}", twin_id=None), "seen before") for n in range(100)
     ]
-    data = Dataset([*clean(), *copies])
+    data = Dataset([*make_clean(), *copies])
     assert "x.leak" not in found(data)
     assert metrics.find_leaks(Dataset(copies)) is None
 
 
-def test_rows_sorted_by_answer_are_found() -> None:
-    """When problems are sorted by their answer, the row number tells it."""
-    data = clean(twins=0, singles=300)
+def test_rows_sorted_by_answer_are_a_leak() -> None:
+    data = make_clean(twins=0, singles=300)
     order = sorted(range(len(data)), key=lambda row: data.answers[row] or 0)
     assert found(data.select(order))["row number"].accuracy > 0.9
     assert "row number" not in found(data)
 
 
-def test_the_order_of_the_ids_of_a_twin_is_found() -> None:
-    """When the right half of a twin always has the smaller of two random ids, the id tells it."""
-    data = clean()
+def test_order_of_twin_ids_is_a_leak() -> None:
+    """The ids are random, but the half with one of the answers always has the smaller id."""
+    data = make_clean()
     ids = {row: data[row].id for row in range(len(data))}
     for twin in data.twins:
         smaller, greater = sorted(ids[row] for row in twin)
@@ -250,8 +252,7 @@ def test_the_order_of_the_ids_of_a_twin_is_found() -> None:
     assert (leaks["id"].tell, leaks["id"].accuracy) == ("order in the twin", 1.0)
 
 
-def test_the_answers_of_up_to_five_options_are_found() -> None:
-    """Problems with more options leak as well: the number of the option as text, say."""
+def test_leaks_of_problems_with_five_options_are_found() -> None:
     rng = np.random.default_rng(1)
     data = Dataset(
         Problem(f"{row}/{answer}", f"In {row} the _ fell.", (*"pqrs", f"u{row}"), answer)
@@ -260,8 +261,7 @@ def test_the_answers_of_up_to_five_options_are_found() -> None:
     assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)
 
 
-def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
-    """That 90 of 120 answers, some of them of three options, are the second is told, with p."""
+def test_frequent_position_of_the_answer_is_a_leak() -> None:
     data = Dataset(
         replace(p, answer=int(row % 4 > 0), options=p.options + ("neither",) * (row % 3 == 0))
         for row, p in enumerate(make_twins(0, singles=120))
@@ -282,17 +282,16 @@ def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
         pytest.param({"twins": 0, "singles": 80}, marks=pytest.mark.long),
     ],
 )
-def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
-    """In 25 data sets whose fields are random, nothing is found (1 in 1,000 is promised)."""
-    assert [metrics.find_leaks(clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
+def test_clean_data_have_no_leaks(kind: dict[str, int]) -> None:
+    """For 25 random data sets; the false alarm rate is documented as 1 in 1,000."""
+    assert [metrics.find_leaks(make_clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
 
 
 @pytest.mark.long
-def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked for a false alarm in 1 of 5 clean data sets at most, floor or not, it keeps to it."""
+def test_false_alarm_rate_is_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_leaks, "ALPHA", 0.2)
     monkeypatch.setattr(_leaks, "MIN_ADVANTAGE", 0.0)
-    alarms = sum(bool(metrics.find_leaks(clean(40, 10, seed=seed))) for seed in range(60))
+    alarms = sum(bool(metrics.find_leaks(make_clean(40, 10, seed=seed))) for seed in range(60))
     assert alarms <= 12
 
 
@@ -304,10 +303,10 @@ def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.Mon
         (4000, 0.5, 0.548, {}),
     ],
 )
-def test_five_points_more_than_chance_are_a_leak(
+def test_leak_needs_five_points_more_than_chance(
     problems: int, second: float, right: float, told: dict[str, float]
 ) -> None:
-    """A place, or a field, that gains less is not told, however surely it is not chance."""
+    """However significant a smaller gain is, for an answer's position or a field."""
     rng = np.random.default_rng(0)
     keys, rights = (rng.permutation(problems) < of * problems for of in (second, right))
     data = Dataset(
@@ -318,9 +317,9 @@ def test_five_points_more_than_chance_are_a_leak(
     assert {field: leak.accuracy for field, leak in leaks.items()} == told
 
 
-def test_what_a_family_shares_is_no_leak() -> None:
-    """Problems made from one root have its answer; that the root tells it is no leak."""
-    roots = clean(twins=0, singles=80)
+def test_root_of_a_family_is_not_a_leak() -> None:
+    """Problems made from one root have its answer, which the root's id reveals."""
+    roots = make_clean(twins=0, singles=80)
     children = [
         replace(problem, id=f"{problem.id}-{n}", lineage=Lineage(problem.id, problem.id))
         for problem in roots
@@ -331,31 +330,27 @@ def test_what_a_family_shares_is_no_leak() -> None:
     assert "lineage.root" not in found(data.select(rng.permutation(len(data)).tolist()))
 
 
-def test_problems_without_an_answer_are_left_out() -> None:
-    """Withheld answers neither help nor hinder: the leak is measured on the others."""
-    leaking = planted(PLANTED["the id ends in it"][1])
+def test_withheld_answers_are_omitted() -> None:
+    leaking = plant(PLANTED["the id ends in it"][1])
     data = Dataset(replace(p, answer=None) if row % 4 > 1 else p for row, p in enumerate(leaking))
     leak = found(data)["id"]
     assert (leak.accuracy, leak.problems) == (1.0, sum(a is not None for a in data.answers))
 
 
-def test_too_few_answers_can_tell_nothing() -> None:
-    """Below 30 twins and singles with an answer, or without answers, None says "not told"."""
-    assert metrics.find_leaks(clean(twins=10, singles=19)) is None
-    assert metrics.find_leaks(clean(twins=10, singles=20)) is not None
-    assert metrics.find_leaks(clean().blind()) is None
+def test_too_few_answers_return_none() -> None:
+    assert metrics.find_leaks(make_clean(twins=10, singles=19)) is None
+    assert metrics.find_leaks(make_clean(twins=10, singles=20)) is not None
+    assert metrics.find_leaks(make_clean().blind()) is None
     assert metrics.find_leaks(Dataset()) is None
 
 
-def test_the_same_data_give_the_same_leaks() -> None:
-    """The random folds come from the seed, so the result is the same each time."""
-    data = planted(PLANTED["an author who is biased"][1])
+def test_leaks_depend_only_on_data_and_seed() -> None:
+    data = plant(PLANTED["an author who is biased"][1])
     assert metrics.find_leaks(data, seed=1) == metrics.find_leaks(data, seed=1)
     assert metrics.find_leaks(data, seed=1) != metrics.find_leaks(data, seed=2)
 
 
-def test_a_leak_is_told_in_words_and_as_json() -> None:
-    """A leak reads as a sentence, and its record can be written as JSON."""
+def test_leak_is_a_sentence_and_json() -> None:
     leak = metrics.Leak("options", "order", 0.9999, 12_000, 0.5, 0.0, (("any", 1),))
     assert str(leak) == (
         "the options' order gives the answer away in 99.9 % of 12,000 problems (chance 50.0 %); "
@@ -374,8 +369,8 @@ def test_a_leak_is_told_in_words_and_as_json() -> None:
         ("dev", 1267),
     ],
 )
-def test_the_released_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
-    """The last character of WinoGrande's qID is the answer, and nothing else gives it away."""
+def test_winogrande_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
+    """No other field of WinoGrande reveals it."""
     leaks = metrics.find_leaks(formats.read(data_dir / f"winogrande/{name}.jsonl"))
     assert [str(leak).partition(" (chance")[0] for leak in leaks or ()] == [
         f"the id's last character gives the answer away in 100 % of {problems:,} problems"
@@ -393,10 +388,10 @@ def test_the_released_ids_end_in_the_answer(data_dir: Path, name: str, problems:
         ("knowref/knowref_test.json", "knowref.correct_candidate_idx", "value", 0.76),
     ],
 )
-def test_what_other_published_files_give_away(
+def test_leaks_of_other_published_files(
     data_dir: Path, path: str, field: str, tell: str, accuracy: float
 ) -> None:
-    """WSC273 lists the half with the first answer first, Winogender's ids hold the answer, …"""
+    """WSC273 lists the half with the first answer first, Winogender's ids contain the answer, …"""
     leak = found(formats.read(data_dir / path, skip_bad="/dev/null"))[field]
     assert (leak.tell, round(leak.accuracy, 2)) == (tell, accuracy)
 
@@ -405,6 +400,5 @@ def test_what_other_published_files_give_away(
 @pytest.mark.parametrize(
     "path", ["copa/copa-all.xml", "pdp/PDPChallenge2016.xml", "superglue_copa/train.jsonl"]
 )
-def test_published_files_that_give_nothing_away(data_dir: Path, path: str) -> None:
-    """Nothing but the text tells the answers of COPA and of the PDPs."""
+def test_copa_and_pdp_files_have_no_leaks(data_dir: Path, path: str) -> None:
     assert metrics.find_leaks(formats.read(data_dir / path)) == ()

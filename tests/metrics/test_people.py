@@ -1,4 +1,4 @@
-"""People's accuracy, of the majority and of each, is that of fresh people alone."""
+"""Human accuracy, of the majority and of individuals who see a problem for the first time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from winosmith.testing import make_twins
 DATA = make_twins(5)
 
 
-def taken(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list[Response]:
-    """Return the responses of so many people to a problem: right, wrong or none."""
+def respond(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list[Response]:
+    """Return the responses of several people to a problem: correct, incorrect, or none."""
     answer = DATA.answers[row] or 0
     return [
         Response(
@@ -27,22 +27,21 @@ def taken(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list
     ]
 
 
-def test_the_majority_of_three_is_counted() -> None:
-    """A problem is right when more than half of its subjects are; ties and silence are wrong."""
+def test_majority_must_be_correct() -> None:
+    """Ties and missing answers are incorrect."""
     responses = [
-        *taken(0, [True, True, False]),
-        *taken(1, [True, False, False]),
-        *taken(2, [True, True, False, False]),
-        *taken(3, [True, None, None]),
-        *taken(4, [True, True, True]),
+        *respond(0, [True, True, False]),
+        *respond(1, [True, False, False]),
+        *respond(2, [True, True, False, False]),
+        *respond(3, [True, None, None]),
+        *respond(4, [True, True, True]),
     ]
     found = metrics.measure_human_accuracy(DATA, responses)
     assert (found.right, found.problems, found.accuracy) == (2, 5, 0.4)
 
 
-def test_the_interval_is_wilsons_and_knows_of_twins() -> None:
-    """Of singles the 95 % interval is Wilson's, as statsmodels has it; of twins it is wider."""
-    responses = [vote for row in range(10) for vote in taken(row, [row != 3] * 3)]
+def test_interval_is_wilsons_and_is_wider_for_twins() -> None:
+    responses = [vote for row in range(10) for vote in respond(row, [row != 3] * 3)]
     single = make_twins(0, singles=10)
     of_single = [
         replace(vote, problem_id=problem.id, choice=None if row == 3 else problem.answer)
@@ -55,26 +54,24 @@ def test_the_interval_is_wilsons_and_knows_of_twins() -> None:
     assert metrics.measure_human_accuracy(DATA, responses).interval[0] < wilson[0] - 0.1
 
 
-def test_problems_with_too_few_subjects_are_left_out_and_counted() -> None:
-    """A problem with fewer subjects than asked for, or without an answer, is not counted."""
+def test_problems_with_too_few_subjects_are_omitted() -> None:
     data = Dataset([replace(DATA[0], answer=None), *DATA[1:]])
-    responses = [*taken(0, [True] * 3), *taken(1, [True] * 2), *taken(2, [True] * 3)]
+    responses = [*respond(0, [True] * 3), *respond(1, [True] * 2), *respond(2, [True] * 3)]
     found = metrics.measure_human_accuracy(data, responses)
     assert (found.problems, found.left_out) == (1, 2)
     assert metrics.measure_human_accuracy(data, responses, subjects=2).problems == 2
 
 
 @pytest.mark.parametrize("figure", [measure_human_accuracy, measure_person_accuracy])
-def test_votes_that_validated_are_no_human_test(figure: Any) -> None:
-    """Votes for validation, right by construction, give no accuracy, with the reason."""
-    votes = taken(0, [True] * 3, "validate") + taken(1, [True] * 3, "local")
+def test_validation_votes_are_refused(figure: Any) -> None:
+    """Validated problems are correct by construction."""
+    votes = respond(0, [True] * 3, "validate") + respond(1, [True] * 3, "local")
     with pytest.raises(DataError, match="Validation votes are not used"):
         figure(DATA, votes)
 
 
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
-def test_a_subject_has_not_met_the_problem_before(purpose: Any) -> None:
-    """Whoever validated a problem, or answered it already, can't be its subject."""
+def test_subjects_who_met_the_problem_before_are_refused(purpose: Any) -> None:
     before = Response(DATA[0].id, "ann", purpose, 0)
     test = [Response(DATA[0].id, who, "test", 0) for who in ("ann", "bob", "cy")]
     for responses in ([before, *test], [*test, before]):
@@ -83,30 +80,26 @@ def test_a_subject_has_not_met_the_problem_before(purpose: Any) -> None:
                 figure(DATA, responses)
 
 
-def test_an_author_is_no_subject() -> None:
-    """Whoever wrote a problem can't be its subject."""
+def test_authors_are_refused_as_subjects() -> None:
     data = Dataset([replace(DATA[0], origin=Origin(author="test-0-1")), *DATA[1:]])
     with pytest.raises(DataError, match=r"'test-0-1' can't be a subject .* they wrote it"):
-        metrics.measure_human_accuracy(data, taken(0, [True] * 3))
+        metrics.measure_human_accuracy(data, respond(0, [True] * 3))
 
 
-def test_responses_to_other_problems_do_not_matter() -> None:
-    """A response to a problem that the data do not hold is not counted."""
+def test_responses_to_other_problems_are_ignored() -> None:
     other = Response("elsewhere", "ann", "test", 0)
-    assert metrics.measure_human_accuracy(DATA, [other, *taken(0, [True] * 3)]).problems == 1
+    assert metrics.measure_human_accuracy(DATA, [other, *respond(0, [True] * 3)]).problems == 1
 
 
 TEN = make_twins(10)
 
 
 def answer(row: int, who: str, right: bool | None, purpose: str = "test") -> Response:
-    """Return the response of one person."""
     choice = None if right is None else (TEN[row].answer or 0) ^ (not right)
     return Response(TEN[row].id, who, purpose, choice)
 
 
 def test_each_answer_counts_once() -> None:
-    """Three people with two, one and no right answers of two have 3 of 6; silence is wrong."""
     said = [answer(0, "a", True), answer(2, "a", True), answer(0, "b", True), answer(2, "b", False),
             answer(0, "c", None), answer(2, "c", False)]  # fmt: skip
     found = measure_person_accuracy(TEN, said)
@@ -115,15 +108,13 @@ def test_each_answer_counts_once() -> None:
     assert found.spread == pytest.approx(np.std([1, 0.5, 0], ddof=1))
 
 
-def test_the_majority_does_better_than_its_people() -> None:
-    """Of people who err apart, the majority of three is right more often than one of them."""
+def test_majority_is_more_accurate_than_its_members() -> None:
     said = [answer(row, f"{row % 2}{who}", who != row % 3) for row in range(20) for who in range(3)]
     assert measure_person_accuracy(TEN, said).accuracy.value == pytest.approx(2 / 3)
     assert measure_human_accuracy(TEN, said).accuracy == 1.0
 
 
-def test_people_who_differ_widen_the_interval() -> None:
-    """With half of the people always right and half always wrong, the answers tell little."""
+def test_differences_between_people_widen_the_interval() -> None:
     said = [answer(row, f"p{who}", who % 2 == 0) for row in range(0, 20, 2) for who in range(8)]
     mixed = [
         answer(row, f"p{who}", (who + row // 2) % 2 == 0)

@@ -1,4 +1,4 @@
-"""Which counts a printed percentage can stand for."""
+"""The counts that are possible for a printed percentage."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -11,8 +11,7 @@ from winosmith.metrics import find_possible_counts, find_possible_sums
 
 
 @given(st.integers(1, 3000), st.data(), st.integers(0, 2))
-def test_a_count_is_possible_for_what_it_prints(n: int, data: st.DataObject, places: int) -> None:
-    """A count is among those of its own percentage, rounded half up or half to even."""
+def test_count_is_possible_for_its_own_percentage(n: int, data: st.DataObject, places: int) -> None:
     count = data.draw(st.integers(0, n))
     exact = Decimal(100 * count) / Decimal(n)
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN):
@@ -21,16 +20,14 @@ def test_a_count_is_possible_for_what_it_prints(n: int, data: st.DataObject, pla
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
-def test_only_counts_within_half_a_place_are_possible(n: int, tenths: int) -> None:
-    """The counts are all those within 0.05 of the printed percentage."""
+def test_possible_counts_are_within_half_a_decimal_place(n: int, tenths: int) -> None:
     printed = Fraction(tenths, 10)
     expected = [k for k in range(n + 1) if abs(Fraction(100 * k, n) - printed) <= Fraction(1, 20)]
     assert list(find_possible_counts(f"{tenths / 10:.1f}", n)) == expected
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=300), st.integers(0, 4))
-def test_a_sum_is_possible_for_the_mean_that_it_prints(values: list[int], places: int) -> None:
-    """A sum is among those of its own mean, however its last place is rounded."""
+def test_sum_is_possible_for_its_own_mean(values: list[int], places: int) -> None:
     exact = Decimal(sum(values)) / Decimal(len(values))
     for rule in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
         printed = str(exact.quantize(Decimal(1).scaleb(-places), rule))
@@ -51,27 +48,31 @@ PUBLISHED = [
     ("COPA, PMI on test", "58.8", 500, (294,)),
     ("Davis et al. 2016, WS.a's subject 16", "86", 89, ()),
 ]
-"""Row, as printed (WinoGrande's table 6 and others), n, counts."""
+"""Row, printed percentage (WinoGrande's table 6 and others), n, possible counts."""
 
 
 @pytest.mark.parametrize(("row", "printed", "n", "counts"), PUBLISHED)
-def test_published_figures(row: str, printed: str, n: int, counts: tuple[int, ...]) -> None:
-    """Printed accuracies tell how many were counted, or that they can't be of so many."""
+def test_possible_counts_of_published_percentages(
+    row: str, printed: str, n: int, counts: tuple[int, ...]
+) -> None:
+    """Some percentages are impossible for the stated number of problems."""
     assert find_possible_counts(printed, n) == counts, row
 
 
-def test_cut_figures_need_their_own_rule() -> None:
-    """WSC's association rate, 37 of 273, is printed as 13.5: cut, not rounded."""
+def test_truncated_percentages_need_their_own_rule() -> None:
+    """WSC's association rate, 37 of 273, is printed as 13.5: truncated, not rounded."""
     assert find_possible_counts("13.5", 273) == ()
     assert find_possible_counts("13.5", 273, rounding="down") == (37,)
-    assert find_possible_counts("83.1", 273, rounding="down") == (227,)  # and so is RoBERTa-DPR's
+    assert find_possible_counts("83.1", 273, rounding="down") == (
+        227,
+    )  # RoBERTa-DPR's is truncated, too
     assert find_possible_counts("13.6", 273, rounding="up") == (37,)
     assert find_possible_counts("13.5", 273, rounding="any") == (37,)
 
 
 @given(st.integers(1, 500), st.integers(0, 1000))
-def test_what_is_cut_or_raised_lies_on_one_side(n: int, tenths: int) -> None:
-    """A cut percentage stands for those up to a whole place above it, a raised one for below."""
+def test_truncated_and_raised_percentages_are_one_sided(n: int, tenths: int) -> None:
+    """A truncated percentage covers a whole place above it, a raised one a whole place below."""
     of = {k: Fraction(100 * k, n) - Fraction(tenths, 10) for k in range(n + 1)}
     down = [k for k, above in of.items() if 0 <= above < Fraction(1, 10)]
     up = [k for k, above in of.items() if -Fraction(1, 10) < above <= 0]
@@ -81,14 +82,12 @@ def test_what_is_cut_or_raised_lies_on_one_side(n: int, tenths: int) -> None:
     assert list(find_possible_counts(printed, n, rounding="any")) == sorted({*down, *up})
 
 
-def test_a_printed_zero_counts_as_a_place() -> None:
-    """Printed as 90.0, a figure is more exact than as 90; shares are read with a scale of 1."""
+def test_printed_zero_counts_as_a_decimal_place() -> None:
     assert len(find_possible_counts("90", 273)) > len(find_possible_counts("90.0", 273))
     assert find_possible_counts("0.92", 801, scale=1) == find_possible_counts("92", 801)
 
 
 @pytest.mark.parametrize(("printed", "n"), [("n/a", 80), ("nan", 80), ("80", 0)])
-def test_what_is_no_percentage_is_refused(printed: str, n: int) -> None:
-    """Text, no number at all, and no cases are refused."""
+def test_invalid_percentages_are_refused(printed: str, n: int) -> None:
     with pytest.raises(DataError):
         find_possible_counts(printed, n)

@@ -1,4 +1,4 @@
-"""A share's interval knows which cases go together; so does that of a null's draws."""
+"""Intervals of proportions with clustered cases, and intervals of null draws."""
 
 from dataclasses import replace
 
@@ -20,15 +20,13 @@ CASES = st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_si
 
 
 @given(st.floats(0, 1), st.floats(1, 1e6), st.floats(0.01, 0.99999))
-def test_the_interval_is_wilsons(share: float, n: float, level: float) -> None:
-    """Of any share of any number, at any level, the interval is Wilson's, as statsmodels has it."""
+def test_wilson_interval_matches_statsmodels(share: float, n: float, level: float) -> None:
     theirs = proportion_confint(share * n, n, 1 - level, method="wilson")
     assert wilson_interval(share * n, n, level) == pytest.approx(theirs, rel=1e-9, abs=1e-12)
 
 
 @given(st.integers(0, 200), st.integers(1, 200))
-def test_of_independent_cases_the_interval_is_wilsons(right: int, n: int) -> None:
-    """When every case is its own cluster the interval is Wilson's."""
+def test_interval_of_independent_cases_is_wilsons(right: int, n: int) -> None:
     right = min(right, n)
     found = proportion([True] * right + [False] * (n - right))
     assert found.interval == pytest.approx(wilson_interval(right, n))
@@ -36,10 +34,10 @@ def test_of_independent_cases_the_interval_is_wilsons(right: int, n: int) -> Non
 
 
 @given(CASES)
-def test_the_interval_holds_the_share_and_stays_within_0_and_1(
+def test_interval_contains_the_proportion_and_is_in_0_1(
     cases: list[tuple[bool, int]],
 ) -> None:
-    """0 ≤ low ≤ share ≤ high ≤ 1, and the interval is at least as wide as Wilson's."""
+    """It is at least as wide as Wilson's."""
     right, clusters = zip(*cases, strict=True)
     found = proportion(right, clusters)
     low, high = found.interval
@@ -50,10 +48,9 @@ def test_the_interval_holds_the_share_and_stays_within_0_and_1(
 
 
 @given(CASES, st.randoms())
-def test_neither_the_order_of_cases_nor_the_names_of_clusters_matter(
+def test_case_order_and_cluster_names_do_not_matter(
     cases: list[tuple[bool, int]], random: object
 ) -> None:
-    """Shuffled cases with renamed clusters have the same interval."""
     shuffled = [(right, 7 * label - 3) for right, label in cases]
     random.shuffle(shuffled)
     assert proportion(*zip(*shuffled, strict=True)).interval == pytest.approx(
@@ -62,16 +59,15 @@ def test_neither_the_order_of_cases_nor_the_names_of_clusters_matter(
 
 
 @pytest.mark.parametrize("right", [0, 7, 50])
-def test_cases_that_are_copies_count_once(right: int) -> None:
-    """100 cases that are 50 pairs of equals have about the interval of the 50."""
+def test_copies_in_a_cluster_count_once(right: int) -> None:
     once = np.arange(50) < right
     twice = proportion(np.repeat(once, 2), np.repeat(np.arange(50), 2))
     assert twice.interval == pytest.approx(proportion(once).interval, abs=0.01)
     assert twice.design_effect == pytest.approx(2, abs=0.01)
 
 
-def test_the_design_effect_is_that_of_the_residuals() -> None:
-    """Of two twins that are half right, one right and one wrong: (2 + 2 · 1) / (2 + 1)."""
+def test_design_effect_matches_hand_computed_residuals() -> None:
+    """Two twins are half correct, one correct and one incorrect: (2 + 2 · 1) / (2 + 1)."""
     right, twins = [1, 0, 1, 0, 1, 1, 0, 0], [0, 0, 1, 1, 2, 2, 3, 3]
     found = proportion(right, np.array(twins))
     assert found.design_effect == pytest.approx(4 / 3)
@@ -81,8 +77,7 @@ def test_the_design_effect_is_that_of_the_residuals() -> None:
     assert found.interval == pytest.approx(expected, abs=1e-6)
 
 
-def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:
-    """At 100 % the interval has a width, and twins widen it."""
+def test_interval_at_100_percent_is_wider_for_twins() -> None:
     apart = proportion([True] * 200)
     twins = proportion([True] * 200, np.arange(200) // 2)
     assert apart.interval[1] == twins.interval[1] == 1.0
@@ -90,21 +85,19 @@ def test_all_right_in_twins_is_less_certain_than_all_right_apart() -> None:
 
 
 @given(st.integers(2, 400), st.integers(1, 4))
-def test_nothing_lies_beyond_none_or_all(n: int, size: int) -> None:
-    """Where all are right the interval ends at 1, and where none is it begins at 0, to the bit."""
+def test_interval_ends_exactly_at_0_or_1(n: int, size: int) -> None:
     clusters = np.arange(n) // size
     assert proportion([True] * n, clusters).interval[1] == 1.0
     assert proportion([False] * n, clusters).interval[0] == 0.0
 
 
-def test_halves_that_balance_each_other_are_not_made_narrower() -> None:
-    """One half right of every twin would have no variance; the interval stays Wilson's."""
+def test_balanced_halves_do_not_narrow_the_interval() -> None:
+    """Without a lower limit, one correct half in every twin would have no variance."""
     found = proportion([True, False] * 100, np.arange(200) // 2)
     assert found.design_effect == 1.0
 
 
-def test_a_single_cluster_tells_nothing() -> None:
-    """One family of many problems gives the interval 0–1."""
+def test_interval_of_a_single_cluster_is_0_to_1() -> None:
     assert proportion([True] * 20, [0] * 20).interval == (0.0, 1.0)
 
 
@@ -112,10 +105,9 @@ def test_a_single_cluster_tells_nothing() -> None:
     ("share", "clusters", "size", "together"),
     [(0.5, 100, 2, 0.8), (0.94, 100, 2, 0.5), (0.8, 14, 10, 0.3), (0.99, 150, 2, 0.8)],
 )
-def test_the_interval_covers_as_often_as_it_says(
+def test_interval_of_clustered_data_has_its_coverage(
     share: float, clusters: int, size: int, together: float
 ) -> None:
-    """Of 400 simulated data sets with clusters, 93 % of intervals or more hold the truth."""
     rng = np.random.default_rng(1)
     a, b = (p * (1 - together) / together for p in (share, 1 - share))
     labels = np.repeat(np.arange(clusters), size)
@@ -130,8 +122,7 @@ def test_the_interval_covers_as_often_as_it_says(
     assert naive < held
 
 
-def test_clusters_that_cross_add_their_variances() -> None:
-    """With people and problems both alike inside, the interval is wider than with either."""
+def test_crossed_clusters_widen_the_interval() -> None:
     rng = np.random.default_rng(2)
     people, problems = np.divmod(np.arange(400), 20)
     skill, ease = rng.normal(size=20), rng.normal(size=20)
@@ -144,10 +135,7 @@ def test_clusters_that_cross_add_their_variances() -> None:
 @pytest.mark.parametrize(
     ("people", "answers", "most"), [(5, 5, 0.16), (20, 20, 0.12), (12, 3, 0.17), (60, 3, 0.13)]
 )
-def test_the_interval_holds_for_other_people_and_other_twins(
-    people: int, answers: int, most: float
-) -> None:
-    """Of 300 rounds of 60 problems in twins about 95 % hold the truth, whoever is asked."""
+def test_crossed_interval_has_its_coverage(people: int, answers: int, most: float) -> None:
     rng = np.random.default_rng(3)
     logits = 3 + np.hypot(0.5, 1.2) * rng.normal(size=1_000_000)
     truth = float((1 / (1 + np.exp(-logits))).mean())
@@ -165,23 +153,21 @@ def test_the_interval_holds_for_other_people_and_other_twins(
     assert width < most
 
 
-def test_many_people_and_many_problems_take_no_table_of_both() -> None:
-    """Where 400,000 people answer a problem each, of 400,000, no cell is kept for each pair."""
+def test_crossed_interval_of_large_data_needs_no_table() -> None:
+    """400,000 people answer one of 400,000 problems each, too many for a cell per pair."""
     n = 400_000
     right = np.arange(n) % 7 > 0
     found = crossed_proportion(right, np.arange(n), np.arange(n))
     assert found.interval == pytest.approx(proportion(right).interval, abs=1e-6)
 
 
-def test_a_person_for_each_answer_leaves_the_problems() -> None:
-    """When each case has its own person, only the problems count."""
+def test_one_answer_per_person_leaves_problem_clusters() -> None:
     right, problems = np.arange(600) % 7 > 1, np.arange(600) // 3
     crossed = crossed_proportion(right, np.arange(600), problems)
     assert crossed.interval == pytest.approx(proportion(right, problems).interval, abs=2e-3)
 
 
-def test_a_share_is_told_in_words_with_its_ties() -> None:
-    """The count is told in full, "tie" after one alone, and nothing of ties without any."""
+def test_proportion_in_words_states_its_ties() -> None:
     some = proportion([1.0] * 1200 + [0.5] + [0.0] * 99)
     told = [replace(some, ties=ties).in_words for ties in (0, 1, 1200)]
     count = "1,200.5 of 1,300"
@@ -189,8 +175,8 @@ def test_a_share_is_told_in_words_with_its_ties() -> None:
 
 
 @given(st.integers(1, 600), st.integers(1, 50))
-def test_an_interval_labelled_95_percent_holds_95_percent(draws: int, step: int) -> None:
-    """Of exchangeable values, each left out in turn, as many are between the ends of the rest."""
+def test_interval_labelled_95_percent_covers_95_percent(draws: int, step: int) -> None:
+    """Each of several exchangeable values is compared with the interval of the others."""
     values = [at * step % 601 for at in range(draws + 1)]
     within = 0
     for at, value in enumerate(values):
@@ -204,15 +190,12 @@ def test_an_interval_labelled_95_percent_holds_95_percent(draws: int, step: int)
 
 
 @given(st.lists(st.integers(0, 9), min_size=19, max_size=120), st.integers(0, 9))
-def test_a_value_is_above_the_nth_greatest_exactly_if_p_is_at_most_the_level(
-    drawn: list[int], value: int
-) -> None:
-    """With ties too: value > limit exactly if (1 + draws as great) / (1 + draws) ≤ 0.05."""
+def test_critical_value_agrees_with_the_p_value(drawn: list[int], value: int) -> None:
+    """With ties, too: value > limit exactly if (1 + draws as great) / (1 + draws) ≤ 0.05."""
     p = (1 + sum(other >= value for other in drawn)) / (1 + len(drawn))
     assert (value > find_critical_value(drawn, 0.05)) == (p <= 0.05)
 
 
-def test_too_few_draws_have_no_limit() -> None:
-    """Of 18 draws none is exceeded with a probability of 5 % or less."""
+def test_too_few_draws_have_no_critical_value() -> None:
     with pytest.raises(ValueError, match="18 draws are too few"):
         find_critical_value(range(18), 0.05)

@@ -1,4 +1,4 @@
-"""A solver's score: accuracy, twins, comparisons and groups, and what further training loses."""
+"""Scores of a solver: accuracy, twins, comparisons, groups, and forgetting after training."""
 
 import json
 import re
@@ -31,8 +31,7 @@ from winosmith.testing import make_twins
 DATA = make_twins(20, singles=4)
 
 
-def test_a_twin_needs_both_halves() -> None:
-    """Three wrong halves in two twins leave 18 of 20 twins, and 41 of 44 problems."""
+def test_twin_counts_only_with_both_halves_correct() -> None:
     found = score(right_but(DATA, {0, 1, 2}))
     assert found.twins is not None
     assert (found.twins.right, found.twins.n, found.twins.chance) == (18, 20, 0.25)
@@ -41,13 +40,12 @@ def test_a_twin_needs_both_halves() -> None:
     assert found.calibration is None
 
 
-def test_without_twins_there_is_no_twin_score() -> None:
-    """Singles alone have no twin score."""
+def test_singles_have_no_twin_score() -> None:
     assert score(right_but(make_twins(0, singles=5))).twins is None
 
 
-def test_groups_are_scored_apart() -> None:
-    """Domains, sources and marked subsets are groups without asking; other fields on request."""
+def test_groups_are_scored_separately() -> None:
+    """Domains, sources and marked subsets are groups by default; other fields on request."""
     data = Dataset(
         replace(
             p,
@@ -68,22 +66,19 @@ def test_groups_are_scored_apart() -> None:
     assert sum(of.n for of in found.groups["origin.author"].values()) == len(data)
 
 
-def test_rows_are_numbered_from_1() -> None:
-    """The row number is a field too: each of four rows is a group of its own."""
+def test_row_numbers_start_at_1() -> None:
     found = score(right_but(make_twins(2), {0}), by=["row number"]).groups["row number"]
     assert {row: of.right for row, of in found.items()} == {"1": 0, "2": 1, "3": 1, "4": 1}
 
 
-def test_a_field_that_is_not_there_is_named() -> None:
-    """An unknown field, or one with a value for each problem, is refused."""
+def test_unknown_and_unique_fields_are_refused() -> None:
     with pytest.raises(DataError, match="'author' is not a field that differs"):
         score(right_but(DATA), by=["author"])
     with pytest.raises(DataError, match="the field 'id' has 44 values"):
         score(right_but(DATA), by=["id"])
 
 
-def test_a_column_of_the_file_needs_no_prefix() -> None:
-    """`Level` is `questions.Level`, unless the name of another column ends like this, too."""
+def test_column_name_needs_no_prefix() -> None:
     data = Dataset(replace(one, extra=Extra({"a.Level": at % 2, "a.K": at % 2, "b.K": at % 3}))
                    for at, one in enumerate(DATA))  # fmt: skip
     found = score(right_but(data), by=["Level", "a.Level"]).groups
@@ -92,16 +87,15 @@ def test_a_column_of_the_file_needs_no_prefix() -> None:
         score(right_but(data), by=["K"])
 
 
-def test_the_record_is_signed_by_data_and_predictions() -> None:
-    """Other predictions have another signature."""
+def test_signature_depends_on_the_predictions() -> None:
     one, other = score(right_but(DATA)), score(right_but(DATA, {1}))
     assert str(one.signature) != str(other.signature)
     assert one.record()["signature"] == str(one.signature)
 
 
 @pytest.mark.data
-def test_the_60_pdps_are_80_comparisons(data_dir: Path) -> None:
-    """60 questions with 2 to 5 options: 80 comparisons; guessing gives 45.25 % and 50 %."""
+def test_60_pdp_problems_are_80_comparisons(data_dir: Path) -> None:
+    """With 2 to 5 options, guessing gives 45.25 % of problems and 50 % of comparisons."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     rng = np.random.default_rng(0)
     scores = [tuple(rng.normal(size=len(p.options)).tolist()) for p in data]
@@ -128,16 +122,16 @@ def test_the_60_pdps_are_80_comparisons(data_dir: Path) -> None:
 
 @pytest.mark.data
 def test_comparisons_need_scores(data_dir: Path) -> None:
-    """Choices alone can't tell which of several comparisons were won."""
+    """Choices alone don't show which of several comparisons were won."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     assert score(grade(data, [Prediction(p.id, 0) for p in data])).comparisons is None
 
 
 @pytest.mark.data
-def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
-    """A public list of labels and logits (Winogrande-Lattice) has 1,005 of 1,267 and 168 of 284.
+def test_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
+    """A public list (Winogrande-Lattice) has 1,005 of 1,267 problems and 168 of 284 twins correct.
 
-    Each of its labels is the option with the larger logit.
+    It contains labels and logits; each label is the option with the larger logit.
     """
     data = formats.read(data_dir / "winogrande/dev.jsonl")
     path = data_dir / "winogrande_predictions/martinalex7_predictions_test_proba.csv"
@@ -149,14 +143,16 @@ def test_the_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     assert (found.twins.right, found.twins.n) == (168, 284)
     assert found.accuracy.design_effect > 1.1
     assert found.calibration is not None
-    assert found.calibration.ece > 10 * found.calibration.ece_null[2]  # it is sure, and often wrong
+    assert (
+        found.calibration.ece > 10 * found.calibration.ece_null[2]
+    )  # it is confident and often incorrect
 
 
 Scores = dict[str, tuple[float, float]]
 
 
-def _told(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
-    """Return all that is told of two solvers and of them beside each other, unsigned."""
+def _measure_all(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
+    """Return all metrics of two solvers and of their comparison, without signatures."""
     one, other = (
         grade(data, [Prediction(p.id, int(np.argmax(of[p.id])), of[p.id]) for p in data])
         for of in scores
@@ -168,8 +164,8 @@ def _told(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
     return found
 
 
-def _scored(rng: np.random.Generator) -> list[Scores]:
-    """Return scores of two solvers for `DATA`, by the ids."""
+def _draw_scores(rng: np.random.Generator) -> list[Scores]:
+    """Return random scores of two solvers for `DATA`, by id."""
     made = rng.normal(0, 1, (2, len(DATA), 2)).round(3)
     return [{p.id: (a, b) for p, (a, b) in zip(DATA, of.tolist(), strict=True)} for of in made]
 
@@ -177,26 +173,25 @@ def _scored(rng: np.random.Generator) -> list[Scores]:
 @examples(10)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_the_problems_changes_no_figure(seed: int) -> None:
-    """Accuracy, twins, calibration, margins, p-values and intervals are those of a set."""
+    """Accuracy, twins, calibration, margins, p-values and intervals agree to 12 digits."""
     rng = np.random.default_rng(seed)
-    scores = _scored(rng)
+    scores = _draw_scores(rng)
     mixed = Dataset([DATA[int(row)] for row in rng.permutation(len(DATA))])
-    first, second = (json.dumps(_told(data, scores), indent=0) for data in (DATA, mixed))
+    first, second = (json.dumps(_measure_all(data, scores), indent=0) for data in (DATA, mixed))
     for a, b in zip(first.splitlines(), second.splitlines(), strict=True):
         number = re.search(r"-?\d+\.\d+(e-\d+)?", a)
-        if a != b and number:  # sums in another order end in another digit
+        if a != b and number:  # sums in another order differ in the last digits
             other = re.sub(r"^[^\d-]*", "", b).rstrip(",")
             assert float(other) == pytest.approx(float(number[0]), abs=1e-12)
         else:
             assert a == b
 
 
-def test_every_problem_twice_tells_no_more() -> None:
-    """Copies are right or wrong together: shares and p-values stay, and intervals do not narrow."""
-    scores = _scored(np.random.default_rng(1))
+def test_copies_do_not_narrow_intervals() -> None:
+    scores = _draw_scores(np.random.default_rng(1))
     copies = [replace(p, id=f"{p.id}x", twin_id=p.twin_id and f"{p.twin_id}x") for p in DATA]
     doubled = [{**of, **{f"{key}x": both for key, both in of.items()}} for of in scores]
-    once, twice = _told(DATA, scores), _told(Dataset([*DATA, *copies]), doubled)
+    once, twice = _measure_all(DATA, scores), _measure_all(Dataset([*DATA, *copies]), doubled)
     for name in ("accuracy", "twins"):
         assert twice["score"][name]["value"] == once["score"][name]["value"]
         assert twice["score"][name]["interval"] == pytest.approx(
@@ -212,8 +207,7 @@ def test_every_problem_twice_tells_no_more() -> None:
 BEFORE = make_twins(50)
 
 
-def test_what_was_lost_and_learned_is_counted() -> None:
-    """Three forgotten and one learned are a change of −2 points of 100, with a paired test."""
+def test_forgotten_and_learned_problems_are_counted() -> None:
     before, after = right_but(BEFORE, {0, 9}), right_but(BEFORE, {9, 20, 31, 40})
     found = measure_forgetting(before, after)
     assert (found.before.right, found.after.right) == (98, 96)
@@ -224,14 +218,12 @@ def test_what_was_lost_and_learned_is_counted() -> None:
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
 
 
-def test_nothing_changes_when_the_answers_stay() -> None:
-    """The same answers before and after are no change, with a p-value of 1."""
+def test_equal_answers_show_no_forgetting() -> None:
     found = measure_forgetting(right_but(BEFORE, {3}), right_but(BEFORE, {3}))
     assert (found.change, found.forgotten, found.learned, found.p_value) == (0, 0, 0, 1)
 
 
-def test_forgetting_is_measured_on_one_data_set() -> None:
-    """Answers to different problems are refused."""
+def test_forgetting_on_different_data_sets_is_refused() -> None:
     other = make_twins(50, seed=1)
     with pytest.raises(DataError, match="is measured on one data set"):
         measure_forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
@@ -241,14 +233,12 @@ PAIRS = make_twins(5, singles=2)
 RIGHT = [Prediction(p.id, p.answer or 0, (0.0, 1.0)[:: 2 * (p.answer or 0) - 1]) for p in PAIRS]
 
 
-def test_the_order_of_the_predictions_does_not_matter() -> None:
-    """Predictions are found by id."""
+def test_prediction_order_does_not_matter() -> None:
     assert grade(PAIRS, RIGHT[::-1]).credit.all()
     assert grade(PAIRS, RIGHT[::-1]).digest == grade(PAIRS, RIGHT).digest
 
 
-def test_a_changed_choice_or_score_changes_the_digest() -> None:
-    """The digest covers choices and scores."""
+def test_digest_covers_choices_and_scores() -> None:
     first = grade(PAIRS, RIGHT).digest
     assert grade(PAIRS, [replace(RIGHT[0], choice=1 - RIGHT[0].choice), *RIGHT[1:]]).digest != first
     assert grade(PAIRS, [replace(RIGHT[0], scores=(0.5, 0.25)), *RIGHT[1:]]).digest != first
@@ -281,20 +271,17 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
 def test_what_does_not_fit_is_named(
     data: Dataset, predictions: list[Prediction], told: str
 ) -> None:
-    """Missing, extra, double and unfit predictions are refused, with the first three ids."""
     with pytest.raises(DataError, match=told):
         grade(data, predictions)
 
 
-def test_a_family_is_one_cluster() -> None:
-    """What was perturbed from one root shares its cluster, whatever its sentence."""
+def test_family_is_one_cluster() -> None:
     data = make_twins(0, singles=4)
     perturbed = [replace(p, lineage=Lineage(data[0].id, data[0].id)) for p in data[1:3]]
     assert find_clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
 
 
-def test_a_tie_is_graded_by_its_options() -> None:
-    """Credit is 1, 0 or a share; ties and choices against the scores are counted."""
+def test_tie_gets_fractional_credit() -> None:
     data = make_twins(2)
     said = [
         Prediction(data.ids[0], data[0].answer or 0),

@@ -1,4 +1,4 @@
-"""Stability: error depths with their intervals and nulls, accuracy by depth, consistency."""
+"""Stability: error depths with intervals and nulls, accuracy by depth, and consistency."""
 
 import json
 from dataclasses import replace
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.usefixtures("lifelines_installed")
 MANY = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
 
 
-def guessed(dataset: Dataset, seed: int) -> Graded:
-    """Return the answers of a coin flipper, who knows the roots."""
+def guess_all(dataset: Dataset, seed: int) -> Graded:
+    """Return random answers, with correct answers for the roots."""
     rng = np.random.default_rng(seed)
     return right_but(dataset, lambda p: p.lineage is not None and bool(rng.random() < 0.5))
 
@@ -39,8 +39,8 @@ def depth(problem: Problem) -> int:
     return problem.lineage.declared or 0 if problem.lineage else 0
 
 
-def test_three_error_depths_by_hand() -> None:
-    """Errors at 2, 4 and 3 give 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first."""
+def test_error_depths_match_hand_computed_values() -> None:
+    """Errors at 2, 4 and 3: 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first error."""
     data = make_families([1, 2, 4], [3, 5], [6])
     found = measure_stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
     assert (found.depth, found.n, found.unknown) == ("declared", 6, 0)
@@ -52,13 +52,13 @@ def test_three_error_depths_by_hand() -> None:
         ("r1", 3.0, 3.0, 1.0),
         ("r2", None, None, 1.0),
     ]
-    assert found.mean.interval is None  # three families tell too little
+    assert found.mean.interval is None  # three families are too few
 
 
-def test_coin_flippers_err_as_all_their_flips_say() -> None:
-    """At depths 1 and 2 those who err do so first at 4/3 on average, and at 3/2 in the mean.
+def test_null_of_guessing_matches_all_outcomes() -> None:
+    """With depths 1 and 2, guessers have a first error at 4/3 on average and a mean of 3/2.
 
-    One error that falls on either is at 3/2.
+    A single error, shuffled over both depths, is at 3/2.
     """
     found = measure_stability(right_but(make_families([1, 2])))
     for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
@@ -77,16 +77,15 @@ def tied(graded: Graded, *rows: int) -> Graded:
 
 
 @pytest.mark.parametrize("right", [True, False, 0.5])
-def test_a_root_is_recorded_as_right_or_wrong(right: bool | float) -> None:
-    """Without a tie JSON has true or false, no number; with one the share that it is worth."""
+def test_root_is_recorded_as_a_boolean_unless_it_is_a_tie(right: bool | float) -> None:
     graded = right_but(make_families([1, 2]), () if right else {0})
     found = measure_stability(tied(graded, 0) if right == 0.5 else graded)
     (family,) = found.record()["families"]
     assert family["root_right"] is right or family["root_right"] == 0.5 == right
 
 
-def test_without_an_error_there_is_no_error_depth() -> None:
-    """Whoever is right everywhere has error depths of None, and the null of guessing still."""
+def test_error_depths_are_none_without_errors() -> None:
+    """The null of guessing is still reported."""
     found = measure_stability(right_but(MANY))
     for figure in (found.mean, found.family_mean, found.first):
         assert (figure.value, figure.interval, figure.null.p_value) == (None, None, None)
@@ -96,8 +95,7 @@ def test_without_an_error_there_is_no_error_depth() -> None:
     assert found.survival.errors == (0,)
 
 
-def test_roots_stand_apart() -> None:
-    """A root that is answered wrongly enters no error depth, but the roots, and survival at 0."""
+def test_roots_have_no_error_depth() -> None:
     found = measure_stability(right_but(MANY, lambda p: p.lineage is None))
     assert found.mean.value is None
     assert found.roots is not None
@@ -109,8 +107,7 @@ def test_roots_stand_apart() -> None:
     assert without.roots is None
 
 
-def test_accuracy_by_depth_keeps_families_together() -> None:
-    """At each depth there is a share of as many problems as there are, in clusters of families."""
+def test_accuracy_by_depth_is_clustered_by_family() -> None:
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4))
     assert found.by_depth is not None
     assert {at: share.value for at, share in found.by_depth.items()} == {
@@ -123,8 +120,8 @@ def test_accuracy_by_depth_keeps_families_together() -> None:
     assert (found.accuracy.n, found.accuracy.clusters) == (150, 25)
 
 
-def test_consistency_counts_families_with_everything_right() -> None:
-    """One error anywhere, the root included, makes a family inconsistent; guessing gives 1/2^n."""
+def test_consistent_families_have_no_errors() -> None:
+    """Not even at the root; guessing gives 1/2^n."""
     data = make_families([1, 2], [1, 2], [1, 2])
     found = measure_stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
     assert found is not None
@@ -132,11 +129,10 @@ def test_consistency_counts_families_with_everything_right() -> None:
 
 
 @pytest.mark.long
-def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
-    """The null of guessing is the mean depth, and 95 of 100 coin flippers lie in its interval."""
+def test_null_of_guessing_is_the_mean_depth() -> None:
     values = []
     for seed in range(60):
-        found = measure_stability(guessed(MANY, seed), draws=50).mean
+        found = measure_stability(guess_all(MANY, seed), draws=50).mean
         values.append(found.value or 0)
     low, high = found.null.coin_interval
     assert found.null.coin == np.mean([depth(p) for p in MANY if p.lineage])
@@ -145,16 +141,14 @@ def test_a_coin_flipper_scores_the_mean_depth_of_the_set() -> None:
 
 
 @pytest.mark.long
-def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
-    """Of those who guess, about one in twenty seems to err at a depth of its own."""
-    found = [measure_stability(guessed(MANY, seed), draws=50).mean.null for seed in range(100)]
+def test_shuffle_p_values_of_guessers_are_rarely_small() -> None:
+    found = [measure_stability(guess_all(MANY, seed), draws=50).mean.null for seed in range(100)]
     p_values = np.array([null.p_value for null in found])
     assert (p_values < 0.05).mean() <= 0.12
     assert (p_values < 0.5).mean() >= 0.3
 
 
-def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
-    """With five families it is wider than the middle of their draws, at both ends."""
+def test_interval_of_five_families_exceeds_the_percentiles() -> None:
     data = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
     wrong = {"r0-1", "r1-2", "r2-4", "r3-3", "r3-5", "r4-0"}
     found = measure_stability(right_but(data, lambda p: p.id in wrong)).mean
@@ -167,8 +161,7 @@ def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
     assert found.interval[1] > high + 0.2
 
 
-def test_errors_that_come_late_are_told_from_many_errors() -> None:
-    """A solver that is wrong at depths 5 and 6 alone is beyond all shuffles of its errors."""
+def test_late_errors_have_a_small_p_value() -> None:
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4)).mean
     assert found.value == 5.5
     assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
@@ -177,8 +170,11 @@ def test_errors_that_come_late_are_told_from_many_errors() -> None:
     assert found.null.p_value == 1 / 2001
 
 
-def test_the_shuffles_are_near_all_that_there_are() -> None:
-    """Of eight families with an error each, p is the share of all places as far from the middle."""
+def test_shuffles_approximate_the_exact_distribution() -> None:
+    """Eight families have one error each.
+
+    p is the fraction of all arrangements that are at least as far from the middle.
+    """
     depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
     data = make_families(*(depths for _ in errors))
     wrong = {f"r{row}-{at}" for row, at in enumerate(errors)}
@@ -194,8 +190,11 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
     assert found.null.p_value == pytest.approx(as_far.mean(), abs=0.02)
 
 
-def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
-    """Of depths 1 and 2 one has the error, the other the tie: means 4/3 or 5/3, firsts 1 or 3/2."""
+def test_ties_are_shuffled_onto_problems_without_errors() -> None:
+    """At depths 1 and 2, one has the error and the other the tie:
+
+    means 4/3 or 5/3, firsts 1 or 3/2.
+    """
     found = measure_stability(tied(right_but(make_families([1, 2]), {1}), 2))
     assert found.mean.null.shuffled_interval == pytest.approx((4 / 3, 5 / 3))
     assert found.mean.null.shuffled == pytest.approx(3 / 2, abs=0.02)
@@ -203,8 +202,8 @@ def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
     assert found.first.null.shuffled == pytest.approx(5 / 4, abs=0.02)
 
 
-def test_shuffles_stay_in_the_family() -> None:
-    """A solver that fails in deep families everywhere is explained by the families."""
+def test_shuffles_stay_within_families() -> None:
+    """So the depth of a solver that fails in all deep families is explained by the families."""
     data = make_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
     found = measure_stability(right_but(data, lambda p: depth(p) > 5)).mean
     assert found.value == found.null.shuffled == 8.5
@@ -212,8 +211,7 @@ def test_shuffles_stay_in_the_family() -> None:
     assert found.null.coin == 5
 
 
-def test_the_interval_is_that_of_whole_families() -> None:
-    """The bootstrap agrees with one that draws families one by one."""
+def test_interval_matches_a_bootstrap_of_families() -> None:
     rng = np.random.default_rng(0)
     data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
     graded = right_but(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
@@ -226,8 +224,8 @@ def test_the_interval_is_that_of_whole_families() -> None:
     assert found.mean.interval == pytest.approx(expected, abs=0.05)
 
 
-def test_families_of_twins_are_drawn_together() -> None:
-    """Families whose roots are twins share a cluster, of which four are too few for an interval."""
+def test_families_of_twin_roots_share_a_cluster() -> None:
+    """Four clusters are too few for an interval."""
     halves = make_twins(4)
     children = [
         replace(p, id=f"{p.id}+", sentence=f"Well, {p.sentence}", twin_id=None) for p in halves
@@ -245,16 +243,14 @@ def test_families_of_twins_are_drawn_together() -> None:
     assert (found.mean.value, found.mean.interval) == (1.0, None)
 
 
-def test_a_depth_is_drawn_from_five_problems_on() -> None:
-    """Accuracy at a depth that four have is in tables alone."""
+def test_chart_omits_depths_with_fewer_than_five_problems() -> None:
     found = measure_stability(right_but(make_families(*([1, 2] for _ in range(4)), [1, 3])))
     ((_, accuracies),) = draw_stability({"toy": found})
     told = accuracies.description.replace("\xa0", " ")
     assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
 
 
-def test_the_depth_that_is_used_is_stated() -> None:
-    """The most complete depth is taken, unless one is asked for; what lacks it is counted."""
+def test_most_complete_depth_is_used_by_default() -> None:
     data = make_families([1, 2], [3, 4])
     bare = Dataset(
         replace(p, lineage=replace(p.lineage, declared=None)) if p.id == "r1-1" and p.lineage else p
@@ -267,8 +263,8 @@ def test_the_depth_that_is_used_is_stated() -> None:
     assert "depth:lineage" in str(taken.signature)
 
 
-def test_a_distance_without_a_root_counts() -> None:
-    """A row of EvoGrad's table before any original has a declared depth, and is a family alone."""
+def test_problem_without_a_root_counts_by_its_distance() -> None:
+    """A row of EvoGrad's table before any original has a declared depth, and is its own family."""
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
     data = Dataset([lost, *make_families([2])])
     found = measure_stability(right_but(data, lambda p: True))
@@ -287,14 +283,15 @@ def test_a_distance_without_a_root_counts() -> None:
         ),
     ],
 )
-def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:
-    """Data without perturbed problems, or without the depth that was asked for, are errors."""
+def test_data_without_the_depth_are_refused(
+    data: Dataset, kind: str | None, complaint: str
+) -> None:
     with pytest.raises(DataError, match=complaint):
         measure_stability(right_but(data), depth=kind)
 
 
-def test_accuracies_are_withheld_where_training_may_overlap() -> None:
-    """Accuracies are None then, and error depths are not, as in EvoGrad's table 4."""
+def test_accuracies_are_withheld_if_training_may_overlap() -> None:
+    """Error depths are reported, as in EvoGrad's table 4."""
     seen = Overlap({0: "the training set contains its sentence"}, len(MANY))
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
     assert (found.accuracy, found.roots, found.by_depth, found.consistency) == (None,) * 4
@@ -302,17 +299,15 @@ def test_accuracies_are_withheld_where_training_may_overlap() -> None:
     assert found.record()["overlap"]["withheld"] is True
 
 
-def test_the_record_is_json_and_the_same_each_time() -> None:
-    """The same predictions and seed give the same record, which JSON holds as it is."""
-    graded = guessed(MANY, 3)
+def test_record_is_json_and_deterministic() -> None:
+    graded = guess_all(MANY, 3)
     record = measure_stability(graded, seed=5).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert measure_stability(graded, seed=5).record() == record
 
 
 def test_the_order_of_the_problems_changes_no_figure() -> None:
-    """Error depths and accuracies do not depend on the order of the rows."""
-    graded = guessed(MANY, 3)
+    graded = guess_all(MANY, 3)
     backwards = grade(MANY.select(range(len(MANY))[::-1]), graded.predictions)
     one, other = measure_stability(graded), measure_stability(backwards)
     assert one.mean.value == other.mean.value
@@ -321,8 +316,8 @@ def test_the_order_of_the_problems_changes_no_figure() -> None:
 
 
 @pytest.mark.data
-def test_the_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
-    """The eight kinds are families of their originals, with depths that the edits give."""
+def test_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
+    """Its eight kinds are families of their originals, with depths from the edits."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     graded = grade(data, [Prediction(p.id, 0) for p in data])
     found = measure_stability(graded)

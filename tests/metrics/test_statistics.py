@@ -1,4 +1,4 @@
-"""A data set is counted, and what is wrong with it is named."""
+"""Statistics of a data set, and the problems that they report."""
 
 import json
 from dataclasses import replace
@@ -13,8 +13,7 @@ from winosmith.testing import make_twins
 CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
 
 
-def test_what_is_counted() -> None:
-    """Problems, tokens, twins, singles, answers and options are counted."""
+def test_statistics_of_three_problems() -> None:
     three = Problem("c", "Ann's cat saw a dog, an owl and the _.", ("cat", "dog", "owl"), 2)
     data = Dataset([CUP, replace(CUP, id="b", answer=None), three])
     found = metrics.compute_statistics(data)
@@ -26,14 +25,12 @@ def test_what_is_counted() -> None:
     assert found.options == {2: 2, 3: 1}
 
 
-def test_a_pronoun_that_the_blank_stands_for_is_not_counted() -> None:
-    """What is counted is the sentence as it is shown, the blank a token of it."""
+def test_pronoun_behind_the_blank_is_not_counted() -> None:
     found = metrics.compute_statistics(Dataset([CUP, replace(CUP, id="b", pronoun="it")]))
     assert (found.average_length, found.vocabulary) == (10, 8)
 
 
-def test_text_without_spaces_is_not_counted() -> None:
-    """Japanese sentences have no average length; beside English ones they are left out and told."""
+def test_text_without_spaces_is_omitted_from_lengths() -> None:
     japanese = Problem("j", "棚の茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     alone = metrics.compute_statistics(Dataset([japanese]))
     assert (alone.average_length, alone.vocabulary, alone.without_spaces) == (None, None, 1)
@@ -42,15 +39,13 @@ def test_text_without_spaces_is_not_counted() -> None:
     assert beside.record()["without_spaces"] == 1
 
 
-def test_an_empty_data_set_counts_nothing() -> None:
-    """A data set without problems has no length, no vocabulary and no leak to find."""
+def test_statistics_of_an_empty_data_set() -> None:
     found = metrics.compute_statistics(Dataset())
     assert (found.problems, found.average_length, found.vocabulary) == (0, 0, 0)
     assert (found.answers, found.leaks) == ((), None)
 
 
-def test_copies_share_sentence_and_options_in_any_order() -> None:
-    """The same sentence with the same options is a copy; other options are another problem."""
+def test_copies_have_equal_sentence_and_options() -> None:
     data = Dataset(
         [
             CUP,
@@ -68,15 +63,13 @@ def test_copies_share_sentence_and_options_in_any_order() -> None:
     assert told.startswith("2 groups of identical problems, 5 problems in all: a and b; ")
 
 
-def test_a_contradiction_is_a_copy_with_another_answer() -> None:
-    """Copies whose answers differ contradict each other; a withheld answer does not."""
+def test_copies_with_different_answers_contradict() -> None:
     data = Dataset([CUP, replace(CUP, id="b", answer=0), replace(CUP, id="c", answer=None)])
     assert metrics.compute_statistics(data).copies.contradictions == (("a", "b", "c"),)
     assert metrics.compute_statistics(data.select([0, 2])).copies.contradictions == ()
 
 
-def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
-    """An option must be in the sentence in any case of letters; questions have no part in it."""
+def test_options_missing_from_the_sentence_are_reported() -> None:
     data = Dataset(
         [
             replace(CUP, options=("CUP", "Jug")),
@@ -89,8 +82,7 @@ def test_an_option_is_missing_when_the_sentence_does_not_hold_it() -> None:
     assert (record["questions"], record["missing_share"]) == (2, 0.5)
 
 
-def test_the_report_is_json_with_a_signature() -> None:
-    """The record can be written as JSON, gives a few examples of each fault, and is signed."""
+def test_record_is_json_with_a_signature() -> None:
     data = Dataset(replace(CUP, id=str(number), answer=number % 2) for number in range(9))
     record = metrics.compute_statistics(data, seed=3).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
@@ -100,8 +92,7 @@ def test_the_report_is_json_with_a_signature() -> None:
 
 
 @given(st.permutations(range(10)))
-def test_the_order_does_not_change_the_counts(order: list[int]) -> None:
-    """Permuting the problems changes no count."""
+def test_problem_order_does_not_change_the_counts(order: list[int]) -> None:
     data = make_twins(4, singles=2)
     fields = ("average_length", "vocabulary", "twins", "singles", "answers", "options")
     straight, permuted = (
@@ -112,8 +103,7 @@ def test_the_order_does_not_change_the_counts(order: list[int]) -> None:
         assert getattr(straight, field) == pytest.approx(getattr(permuted, field))
 
 
-def test_association_is_counted_among_the_labelled() -> None:
-    """Problems without a label are not counted as free of association."""
+def test_association_is_counted_among_labelled_problems() -> None:
     data = Dataset(
         replace(CUP, id=str(n), extra=Extra({} if label is None else {"x.associative": label}))
         for n, label in enumerate([1, 0, True, False, None])
@@ -123,7 +113,7 @@ def test_association_is_counted_among_the_labelled() -> None:
 
 @pytest.mark.data
 def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
-    """Of WSC273, 37 are answered by word association, as in the table of perturbed schemas."""
+    """As in the table of the perturbed schemas."""
     path = data_dir / "perturbed_wsc/dataset/enhanced_wsc_jsons/text_original.jsonl"
     marked, labelled = metrics.compute_statistics(formats.read(path)[:273]).associative
     assert (marked, labelled) == (37, 273)
@@ -131,8 +121,7 @@ def test_37_of_273_winograd_schemas_are_associative(data_dir: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.data
-def test_options_that_the_released_files_lack(data_dir: Path) -> None:
-    """No sentence of WinoGrande lacks an option; three of KnowRef do."""
+def test_missing_options_of_released_files(data_dir: Path) -> None:
     for name, lacking in (("winogrande/train_xl.jsonl", 0), ("knowref/knowref_test.json", 3)):
         found = metrics.compute_statistics(formats.read(data_dir / name, skip_bad="/dev/null"))
         assert len(found.missing_options) == lacking
@@ -143,9 +132,8 @@ def test_options_that_the_released_files_lack(data_dir: Path) -> None:
     ("name", "answers", "singles"),
     [("train_xs", (80, 80), 0), ("train_debiased", (4654, 4594), 5226), ("dev", (628, 639), 699)],
 )
-def test_answers_and_singles_of_the_released_files(
+def test_answers_and_singles_of_winogrande_1_1(
     data_dir: Path, name: str, answers: tuple[int, int], singles: int
 ) -> None:
-    """The balance of answers and the singles are those of the released WinoGrande 1.1."""
     found = metrics.compute_statistics(formats.read(data_dir / f"winogrande/{name}.jsonl"))
     assert (found.answers, found.singles) == (answers, singles)

@@ -1,4 +1,4 @@
-"""Survival curves of first errors, and the comparison of two solvers on the same families."""
+"""Survival curves of first errors, and comparison of two solvers on the same families."""
 
 import json
 from collections import Counter
@@ -26,8 +26,8 @@ ENDS = st.lists(
 )
 
 
-def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
-    """Return answers that are wrong from a depth on, for each root; 0 is the root itself."""
+def fail_from(dataset: Dataset, first: dict[str, int]) -> Graded:
+    """Return answers that are incorrect from a depth on, by root; depth 0 is the root itself."""
 
     def wrong(problem: Problem) -> bool:
         root = problem.lineage.root if problem.lineage else problem.id
@@ -37,10 +37,10 @@ def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
     return right_but(dataset, wrong)
 
 
-def test_the_curve_is_kaplan_and_meiers() -> None:
-    """Of 5 families, errors at 2 and 4 and an end at 3 leave 4/5, 4/5 and 4/5 · 2/3."""
+def test_curve_is_kaplan_and_meiers() -> None:
+    """5 families with errors at 2 and 4 and an end at 3 have 4/5, 4/5 and 4/5 · 2/3."""
     data = make_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
-    found = measure_stability(failing(data, {"r0": 2, "r2": 4})).survival
+    found = measure_stability(fail_from(data, {"r0": 2, "r2": 4})).survival
     assert found.depths == (2, 3, 4, 6)
     assert found.share == pytest.approx((4 / 5, 4 / 5, 4 / 5 * 2 / 3, 4 / 5 * 2 / 3))
     assert found.at_risk == (5, 4, 3, 2)
@@ -54,19 +54,19 @@ def test_the_curve_is_kaplan_and_meiers() -> None:
     assert found.intervals[2] == pytest.approx(expected, abs=1e-6)
 
 
-def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
-    """Of 8 families 3 fail at the root and 1 at depth 1: half, though 5/8 · 4/5 rounds above it."""
+def test_survival_of_one_half_is_the_median_despite_rounding() -> None:
+    """3 of 8 families fail at the root and 1 at depth 1; 5/8 · 4/5 is rounded above 1/2."""
     data = make_families(*[[1, 5]] * 8)
-    found = measure_stability(failing(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
+    found = measure_stability(fail_from(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
     assert found.share == pytest.approx((5 / 8, 1 / 2, 1 / 2))
     assert found.median == 1
 
 
 @given(ENDS)
-def test_the_scores_sum_to_the_log_rank_statistic(
+def test_scores_sum_to_the_log_rank_statistic(
     ends: list[tuple[int, bool, int, bool]],
 ) -> None:
-    """The scores of one group are its events minus those expected, depth by depth."""
+    """They are the events of one group minus the expected events, depth by depth."""
     rows = np.array(ends)
     lasted = np.concatenate([rows[:, 0], rows[:, 2]])
     failed = np.concatenate([rows[:, 1], rows[:, 3]]).astype(bool)
@@ -82,8 +82,8 @@ def test_the_scores_sum_to_the_log_rank_statistic(
 
 
 @given(ENDS)
-def test_the_log_rank_test_is_that_of_lifelines(ends: list[tuple[int, bool, int, bool]]) -> None:
-    """Statistic and p-value are the library's; halves of an ending, both at its depth, are it."""
+def test_log_rank_test_matches_lifelines(ends: list[tuple[int, bool, int, bool]]) -> None:
+    """An event may be split into two halves at one depth."""
     logrank = require("lifelines.statistics", "stability").logrank_test
     table = np.array(ends, int)
     one, other = table[:, :2], table[:, 2:]
@@ -98,11 +98,11 @@ def test_the_log_rank_test_is_that_of_lifelines(ends: list[tuple[int, bool, int,
     assert _compute_log_rank(halved, (other, whole)) == pytest.approx(expected)
 
 
-def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
-    """Where ties leave three quarters of one, it adds to what was seen, and not to its variance."""
+def test_less_than_one_family_at_risk_adds_no_variance() -> None:
+    """If ties leave three quarters of a family, it still adds to the observed events."""
     one = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.5, 0.5])
     other = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.75, 0.25])
-    # At risk are 4, then 2, of whom 1.25 end, then 0.75.
+    # 4 families are at risk, then 2; 1.25 have their event, then 0.75.
     statistic, p = _compute_log_rank(one, other)
     seen = 0.5 - 1.25 * 0.5 + 0.5 - 0.75 * (0.5 / 0.75)
     assert statistic == pytest.approx(seen**2 / (2 * (2 / 3) / 4 + 1.25 * 0.75 / 4))
@@ -111,11 +111,10 @@ def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
 
 @examples(30)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=7))
-def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None:
-    """The p-value is the share of all swaps of whole families with a statistic as large."""
+def test_paired_p_value_counts_all_swaps_of_families(starts: list[tuple[int, int]]) -> None:
     data = make_families(*([1, 2, 3, 4] for _ in starts))
-    first = failing(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
-    second = failing(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
+    first = fail_from(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
+    second = fail_from(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
     found = compare_survival(first, second)
     ends = np.array([[min(at, 4) for at in pair] for pair in starts]).T
     failed = np.array([[at <= 4 for at in pair] for pair in starts]).T
@@ -130,12 +129,12 @@ def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None
     assert found.p_value == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
 
 
-def test_pairing_sees_what_the_log_rank_test_does_not() -> None:
-    """A solver that always lasts one step longer is better for certain, however families differ."""
+def test_paired_test_detects_a_constant_advantage() -> None:
+    """One solver always lasts one step longer. The log-rank test misses it: families differ."""
     starts = [1 + row % 6 for row in range(14)]
     data = make_families(*([1, 2, 3, 4, 5, 6, 7, 8] for _ in starts))
-    early = failing(data, {f"r{row}": at for row, at in enumerate(starts)})
-    late = failing(data, {f"r{row}": at + 1 for row, at in enumerate(starts)})
+    early = fail_from(data, {f"r{row}": at for row, at in enumerate(starts)})
+    late = fail_from(data, {f"r{row}": at + 1 for row, at in enumerate(starts)})
     found = compare_survival(early, late)
     assert found.log_rank > 0.1
     assert found.p_value == 2 / 2**14
@@ -144,11 +143,10 @@ def test_pairing_sees_what_the_log_rank_test_does_not() -> None:
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
 
 
-def test_many_families_are_swapped_at_random() -> None:
-    """With more than 14 families that differ, swaps are drawn, and p is near that of all swaps."""
+def test_many_families_have_random_swaps() -> None:
     starts = [[1 + row % 3 for row in range(40)], [1 + row % 4 for row in range(40)]]
     data = make_families(*([1, 2, 3, 4] for _ in range(40)))
-    first, second = (failing(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
+    first, second = (fail_from(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
     found = compare_survival(first, second, draws=2_000)
     assert found == compare_survival(first, second, draws=2_000)
     scores = compute_log_rank_scores(np.concatenate(starts), np.ones(80, bool)).reshape(2, 40)
@@ -163,38 +161,37 @@ def test_many_families_are_swapped_at_random() -> None:
     assert found.p_value == pytest.approx(exact, abs=0.04)
 
 
-def test_the_signature_names_the_answers_of_both() -> None:
-    """Six characters of each digest stand in it."""
+def test_signature_contains_both_digests() -> None:
     data = make_families([1, 2])
-    first, second = failing(data, {}), failing(data, {"r0": 1})
+    first, second = fail_from(data, {}), fail_from(data, {"r0": 1})
     expected = f"predictions:{first.digest[:6]}+{second.digest[:6]}|"
     assert expected in str(compare_survival(first, second).signature)
 
 
-def test_solvers_that_fail_alike_do_not_differ() -> None:
-    """Equal answers, and answers without any error, give p-values of 1."""
+def test_p_values_of_equal_answers_are_1() -> None:
     data = make_families([1, 2], [1, 2])
-    for answers in (failing(data, {}), failing(data, {"r0": 1}), failing(data, {"r0": 1, "r1": 1})):
+    for answers in (
+        fail_from(data, {}),
+        fail_from(data, {"r0": 1}),
+        fail_from(data, {"r0": 1, "r1": 1}),
+    ):
         found = compare_survival(answers, answers)
         assert (found.log_rank, found.p_value, found.later) == (1, 1, None)
 
 
-def test_only_the_same_families_are_compared() -> None:
-    """Answers to two data sets are refused."""
+def test_different_data_sets_are_refused() -> None:
     one, other = make_families([1, 2]), make_families([1, 3])
     with pytest.raises(DataError, match="different data sets"):
-        compare_survival(failing(one, {}), failing(other, {}))
+        compare_survival(fail_from(one, {}), fail_from(other, {}))
 
 
-def test_a_library_that_is_missing_is_named() -> None:
-    """What is not installed is asked for by its extra."""
+def test_missing_library_is_reported_with_its_extra() -> None:
     with pytest.raises(MissingExtraError, match=r"winosmith\[stability\]"):
         require("lifelines_of_another_name", "stability")
 
 
 @pytest.mark.data
 def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir: Path) -> None:
-    """Someone who is right of every original lasts longer than someone who takes the first."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     first = grade(data, [Prediction(p.id, 0) for p in data])
     better = right_but(data, lambda p: p.lineage is not None and p.answer == 0)

@@ -1,4 +1,4 @@
-"""Options switched in the sentence, and the marks of Trichelair et al. (2019)."""
+"""Options switched in the sentence, and the labels of Trichelair et al. (2019)."""
 
 import json
 import re
@@ -24,20 +24,18 @@ BALL = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma"
 
 
 def switch(sentence: str, *options: str) -> str | None:
-    """Return the sentence with its options switched; None when they can't be."""
+    """Return the sentence with its options switched, or None if impossible."""
     kept = switch_options(Dataset([Problem("p", sentence, options, 0)])).kept
     return kept[0].sentence if len(kept) else None
 
 
-def test_every_mention_changes_and_so_does_the_answer() -> None:
-    """Each mention of one option becomes the other, and the answer is the other option."""
+def test_switching_changes_every_mention_and_the_answer() -> None:
     sentence = "Bob paid for Al's car, but Al forgot it; _ is hurt."
     assert switch(sentence, "Bob", "Al") == "Al paid for Bob's car, but Bob forgot it; _ is hurt."
     assert [p.answer for p in switch_options(Dataset([BALL])).kept] == [0]
 
 
-def test_capitals_follow_the_place() -> None:
-    """A sentence begins with a capital, and an article inside it has none."""
+def test_capitals_follow_the_position_in_the_sentence() -> None:
     sentence = "The cup hit the jug and _ broke."
     assert switch(sentence, "The cup", "The jug") == "The jug hit the cup and _ broke."
 
@@ -50,51 +48,46 @@ def test_capitals_follow_the_place() -> None:
         ("Banana and Ann saw _ there.", ("Ana", "Ann")),
     ],
 )
-def test_what_is_not_there_word_for_word_is_dropped(
+def test_missing_or_nested_options_are_not_switched(
     sentence: str, options: tuple[str, str]
 ) -> None:
-    """Options that are missing, or part of each other, can't be switched."""
     assert switch(sentence, *options) is None
 
 
-def test_switching_twice_gives_the_problem_back() -> None:
-    """The switch is its own inverse, and drops nothing of `make_twins`."""
+def test_switching_twice_restores_the_problem() -> None:
     data = make_twins(20)
     once = switch_options(data)
     assert not once.dropped
     assert switch_options(once.kept).kept == data
 
 
-def answered(data: Dataset, choose: Any) -> Graded:
+def answer_all(data: Dataset, choose: Any) -> Graded:
     """Return the data graded with the choices of a function of the problem."""
     return grade(data, [Prediction(p.id, choose(p)) for p in data])
 
 
-def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
-    """Choosing by the options alone has 0 %, being right everywhere 100 %."""
+def test_always_choosing_the_first_option_is_not_consistent() -> None:
     data = make_twins(20)
     other = switch_options(data).kept
-    blind = measure_consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
+    blind = measure_consistency(answer_all(data, lambda p: 0), answer_all(other, lambda p: 0))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
     good = measure_consistency(
-        answered(data, lambda p: p.answer), answered(other, lambda p: p.answer)
+        answer_all(data, lambda p: p.answer), answer_all(other, lambda p: p.answer)
     )
     assert (good.consistent.value, good.both.value) == (1, 1)
     assert good.consistent.clusters == 20
 
 
-def test_other_problems_are_refused() -> None:
-    """A switched problem needs its original, with the other answer."""
+def test_switched_problem_needs_its_original() -> None:
     data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
-        measure_consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
+        measure_consistency(answer_all(data, lambda p: 0), answer_all(data, lambda p: 0))
     stranger = Dataset([replace(BALL, id="x")])
     with pytest.raises(DataError, match="no problem with the id 'x'"):
-        measure_consistency(answered(data, lambda p: 0), answered(stranger, lambda p: 0))
+        measure_consistency(answer_all(data, lambda p: 0), answer_all(stranger, lambda p: 0))
 
 
-def test_marks_for_other_sentences_are_refused() -> None:
-    """A mark whose sentence is another, or whose place is none, is named."""
+def test_labels_of_other_sentences_are_refused() -> None:
     with pytest.raises(DataError, match="the sentence of label 0 differs from that of problem 'p'"):
         add_trichelair_labels(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
@@ -104,7 +97,7 @@ def test_marks_for_other_sentences_are_refused() -> None:
             add_trichelair_labels(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 
-def test_a_mark_is_for_the_sentence_that_shares_most_of_its_words() -> None:
+def test_label_matches_a_sentence_with_most_of_its_words() -> None:
     """Five of nine words are enough."""
     mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
     (found,) = add_trichelair_labels(Dataset([BALL]), [mark])
@@ -118,22 +111,20 @@ def wsc(data_dir: Path) -> Dataset:
 
 
 @pytest.mark.data
-def test_37_of_273_are_associative(wsc: Dataset, data_dir: Path) -> None:
-    """37 of 273 are marked as associative (13.55 %, printed 13.5), 131 as switchable."""
+def test_trichelair_labels_of_273_problems(wsc: Dataset, data_dir: Path) -> None:
+    """37 are labelled as associative (13.55 %, printed 13.5), and 131 as switchable."""
     for name in ("associative", "switched"):
         records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
         wsc = add_trichelair_labels(wsc, records)
-    groups = score(answered(wsc, lambda p: p.answer)).groups
+    groups = score(answer_all(wsc, lambda p: p.answer)).groups
     associative = groups["trichelair.associative"]["True"]
     assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)
     assert groups["trichelair.switchable"]["True"].n == 131
 
 
 @pytest.mark.data
-def test_the_published_switched_sentences_are_made_by_the_rule(
-    wsc: Dataset, data_dir: Path
-) -> None:
-    """Of 131 switchable sentences the rule makes 117, 116 of them as published but for capitals."""
+def test_rule_reproduces_published_switched_sentences(wsc: Dataset, data_dir: Path) -> None:
+    """It can switch 117 of 131 sentences; all but one are as published, except for capitals."""
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
     published = {
         wsc[record["index"]].id: re.sub(r"\[[^\]]*\]", "_", record["sentence_switched"], count=1)

@@ -1,4 +1,4 @@
-"""Table 5 of WinoGrande (2020): `winosmith stats` on the published files, beside what it prints."""
+"""Table 5 of WinoGrande (2020), compared with `winosmith stats` on the published files."""
 
 import json
 from pathlib import Path
@@ -34,12 +34,11 @@ TABLE: dict[str, tuple[list[str], tuple[int, float, int], tuple[int, float, int]
         (43432, 20.6, 16433),
     ),
 }
-"""The files of each row; problems, average length and vocabulary as printed, and as they give them.
-"""
+"""The files of each row; problems, average length and vocabulary as printed, and from the files."""
 
 
 def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
-    """Return what `winosmith stats` says of some files, as JSON."""
+    """Return the JSON output of `winosmith stats` for some files."""
     arguments = [*map(str, files), "--skip-bad", str(tmp_path / "bad.jsonl"), "--json"]
     assert main(["stats", *arguments]) == 0
     return json.loads(capsys.readouterr().out)
@@ -48,12 +47,12 @@ def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLE)
-def test_the_command_prints_a_row_of_table_5(
+def test_command_prints_the_row_of_table_5(
     data_dir: Path, tmp_path: Path, capsys: TEXT, name: str
 ) -> None:
-    """Each set is counted as the table counts it, beside the printed figures and the reason.
+    """Next to the counts are the printed numbers and the reason for differences.
 
-    Problems and average length come out as printed, the vocabulary within two in a hundred.
+    Problems and average length are as printed, the vocabulary within two in a hundred.
     """
     files, printed, ours = TABLE[name]
     found = told(capsys, tmp_path, *(data_dir / file for file in files))
@@ -73,10 +72,9 @@ def test_the_command_prints_a_row_of_table_5(
     ("path", "name"),
     [("dpr/test.c.txt", "DPR"), ("copa/copa-dev.xml", "COPA"), ("winogrande/dev.jsonl", None)],
 )
-def test_a_part_of_a_set_is_told_from_the_whole(
+def test_part_of_a_data_set_is_noted_in_its_row(
     data_dir: Path, tmp_path: Path, capsys: TEXT, path: str, name: str | None
 ) -> None:
-    """A part is counted in the same way, and the row is said to describe a different selection."""
     row = told(capsys, tmp_path, data_dir / path)["table5"]
     assert (row["set"], row["whole"]) == (name or "WinoGrande", False)
     assert main(["stats", str(data_dir / path)]) == 0
@@ -84,8 +82,8 @@ def test_a_part_of_a_set_is_told_from_the_whole(
 
 
 @pytest.mark.data
-def test_what_joins_the_texts_of_copa_is_ours(data_dir: Path) -> None:
-    """The words "because" and "so" are two of COPA's 3,370; swapped options count the same."""
+def test_copa_vocabulary_includes_our_joining_words(data_dir: Path) -> None:
+    """COPA's 3,370 words include "because" and "so"; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
     words = {
         token.lower()
@@ -106,15 +104,13 @@ def _tokens(text: str) -> list[str]:
     return tokenize(text)
 
 
-def test_a_set_that_is_not_in_the_table_is_counted_by_its_sentences() -> None:
-    """Problems of one's own have no row, and their blank is a token."""
+def test_other_data_have_no_row_of_table_5() -> None:
     found = metrics.compute_statistics(Dataset([Problem("a", "The _ fell.", ("cup", "jug"), 0)]))
     assert found.table5 is None
     assert (found.average_length, found.vocabulary) == (4, 4)
 
 
-def test_a_row_says_why_it_is_not_reproduced() -> None:
-    """Where files and paper differ, both are told with the reason."""
+def test_row_explains_differences_from_the_paper() -> None:
     from winosmith.metrics._statistics import ROWS
 
     said = str(next(row for row in ROWS if row.set == "KnowRef"))

@@ -1,4 +1,4 @@
-"""Problems that a tiny encoder can learn, and problems that nothing can."""
+"""Problems that a tiny encoder can learn, and problems with random answers."""
 
 from dataclasses import dataclass, field
 
@@ -22,29 +22,30 @@ def _problems(count: int, learnable: bool, seed: int) -> Dataset:
 
 @pytest.fixture(scope="session")
 def learnable() -> tuple[Dataset, Dataset]:
-    """Return problems to train on and to measure on where amber is always right."""
+    """Return training and dev problems whose answer is always amber."""
     return _problems(160, True, 0), _problems(60, True, 1)
 
 
 @pytest.fixture(scope="session")
 def hopeless() -> tuple[Dataset, Dataset]:
-    """Return problems to train on and to measure on whose answers are coin flips."""
+    """Return training and dev problems whose answers are random."""
     return _problems(160, False, 2), _problems(60, False, 3)
 
 
 @dataclass
 class Steps:
-    """The steps of which training told.
+    """The steps that training reported; pass it as `on_step`.
 
     Attributes:
-        stop: after how many Ctrl-C comes, once; 0 for never.
+        stop: Number of steps after which Ctrl-C is simulated, once; 0 for never.
+        told: The reported numbers of finished steps.
     """
 
     stop: int = 0
     told: list[int] = field(default_factory=list)
 
     def __call__(self, done: int, of: int, note: str) -> None:
-        """Take a step, as `on_step`."""
+        """Record a step."""
         self.told.append(done)
         if len(self.told) == self.stop:
             raise KeyboardInterrupt

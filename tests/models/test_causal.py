@@ -1,4 +1,4 @@
-"""Causal language models: texts become lm-evaluation-harness's tokens, each read in its text."""
+"""Causal language models: tokens as in lm-evaluation-harness, and their likelihoods."""
 
 import shutil
 import subprocess
@@ -26,14 +26,14 @@ Texts = tuple[list[tuple[int, ...]], list[int]]
 
 
 def _texts(model: CausalModel, prompt: str = "") -> Texts:
-    """Return what is read for every score of every problem."""
+    """Return the tokens of each text to score, and the first token that counts."""
     found = make_passages(model, PROBLEMS, prompt=prompt)
     flat = [passage for own in found for pair in own for passage in pair]
     return [passage.ids for passage in flat], [passage.start for passage in flat]
 
 
-def _by_hand(folder: Path, texts: Texts) -> list[np.ndarray]:
-    """Return the values of each text read alone, by transformers itself."""
+def _compute_by_hand(folder: Path, texts: Texts) -> list[np.ndarray]:
+    """Return the values of each text, computed by transformers one text at a time."""
     import torch
     import transformers
 
@@ -48,34 +48,32 @@ def _by_hand(folder: Path, texts: Texts) -> list[np.ndarray]:
     return values
 
 
-def _apart(one: list[np.ndarray], other: list[np.ndarray]) -> float:
+def _max_difference(one: list[np.ndarray], other: list[np.ndarray]) -> float:
     return max(float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True))
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "opt", "llama", "qwen2", "gpt_neox", "gemma2"])
-def test_a_tree_gives_what_each_text_gives_alone(
+def test_tree_gives_same_values_as_single_texts(
     make_language_model: MakeModel, architecture: str
 ) -> None:
-    """Whatever positions an architecture has, values agree to 1e-4 with each text read alone."""
+    """The architectures encode positions in different ways."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     texts = _texts(model)
     given = model.compute_likelihoods(*texts)
-    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+    assert _max_difference(given.values, _compute_by_hand(folder, texts)) < 1e-4
     assert model.can_read_trees
     assert given.tokens_fed < sum(len(ids) - 1 for ids in texts[0]) / 4
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
-def test_what_all_texts_share_is_read_once(
-    make_language_model: MakeModel, architecture: str
-) -> None:
-    """After a prompt values agree to 1e-4 too, and the prompt is fed once, and once to check."""
+def test_shared_prompt_is_read_once(make_language_model: MakeModel, architecture: str) -> None:
+    """It is fed once more only to check the tree."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     bare, prompted = (_texts(model, prompt) for prompt in ("", PROMPT))
     given = model.compute_likelihoods(*prompted, tokens_per_batch=64)
-    assert _apart(given.values, _by_hand(folder, prompted)) < 1e-4
+    assert _max_difference(given.values, _compute_by_hand(folder, prompted)) < 1e-4
     length = len(model.tokeniser(PROMPT)["input_ids"])
     longest = max(map(len, prompted[0]))
     apart = model.compute_likelihoods(*bare, tokens_per_batch=64).tokens_fed
@@ -83,34 +81,34 @@ def test_what_all_texts_share_is_read_once(
 
 
 @pytest.mark.parametrize("architecture", ["mamba", "mpt", "bloom"])
-def test_an_architecture_that_heeds_no_tree_reads_texts_whole(
+def test_architectures_without_tree_support_read_whole_texts(
     make_language_model: MakeModel, architecture: str
 ) -> None:
-    """Without attention, or with distances for positions, values are the same, with a warning."""
+    """They have no attention, or encode positions as distances."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     texts = _texts(model)
     with pytest.warns(UserWarning, match=f"{architecture} can't read texts as a tree"):
         given = model.compute_likelihoods(*texts)
     assert not model.can_read_trees
-    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+    assert _max_difference(given.values, _compute_by_hand(folder, texts)) < 1e-4
     assert model.compute_likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
 
 
-def test_a_window_that_is_shorter_than_the_prompt_is_noticed(
+def test_window_shorter_than_the_prompt_is_detected(
     make_language_model: MakeModel,
 ) -> None:
-    """A model that attends to the last few tokens alone gives the same after a long prompt."""
+    """The model attends only to the last 24 tokens."""
     folder = make_language_model("gemma2", sliding_window=24)
     model = load_causal_model(folder)
     texts = _texts(model, PROMPT)
     with pytest.warns(UserWarning, match="gemma2 can't read texts as a tree"):
         given = model.compute_likelihoods(*texts)
-    assert _apart(given.values, _by_hand(folder, texts)) < 1e-4
+    assert _max_difference(given.values, _compute_by_hand(folder, texts)) < 1e-4
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "opt"])
-def test_a_text_is_scored_after_a_start_token(
+def test_texts_are_scored_after_a_start_token(
     make_language_model: MakeModel, architecture: str
 ) -> None:
     """All tokens of a text count, whether or not the tokeniser adds a start token."""
@@ -119,12 +117,11 @@ def test_a_text_is_scored_after_a_start_token(
     texts = ["They all say that the candle stood.", "They all say so."]
     begin = model.start_tokens or [model.tokeniser.bos_token_id]
     plain = model.tokeniser(texts, add_special_tokens=False)["input_ids"]
-    by_hand = _by_hand(folder, ([(*begin, *ids) for ids in plain], [1, 1]))
+    by_hand = _compute_by_hand(folder, ([(*begin, *ids) for ids in plain], [1, 1]))
     assert model.score_texts(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
 
 
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
-    """Alone, in small rows, in one row or in another order, values agree to 1e-5."""
     model = load_causal_model(make_language_model("gpt2"))
     texts, starts = _texts(model)
     together = model.compute_likelihoods(texts, starts).values
@@ -132,17 +129,18 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
         model.compute_likelihoods([ids], [start]).values[0]
         for ids, start in zip(texts, starts, strict=True)
     ]
-    assert _apart(together, alone) < 1e-5
+    assert _max_difference(together, alone) < 1e-5
     assert (
-        _apart(together, model.compute_likelihoods(texts, starts, tokens_per_batch=30).values)
+        _max_difference(
+            together, model.compute_likelihoods(texts, starts, tokens_per_batch=30).values
+        )
         < 1e-5
     )
     turned = model.compute_likelihoods(texts[::-1], starts[::-1]).values[::-1]
-    assert _apart(together, turned) < 1e-5
+    assert _max_difference(together, turned) < 1e-5
 
 
-def test_the_same_call_gives_the_same_bytes(make_language_model: MakeModel) -> None:
-    """Loaded anew and asked again, a model gives the same bytes."""
+def test_reloaded_model_returns_identical_bytes(make_language_model: MakeModel) -> None:
     first, second = (
         [value.tobytes() for value in model.compute_likelihoods(*_texts(model)).values]
         for model in (load_causal_model(make_language_model("gpt2")) for _ in range(2))
@@ -150,8 +148,7 @@ def test_the_same_call_gives_the_same_bytes(make_language_model: MakeModel) -> N
     assert first == second
 
 
-def test_no_text_is_no_value(make_language_model: MakeModel) -> None:
-    """Nothing is fed for nothing, and a text of one token has no value."""
+def test_empty_input_and_single_tokens_have_no_values(make_language_model: MakeModel) -> None:
     model = load_causal_model(make_language_model("gpt2"))
     assert model.compute_likelihoods([], []).tokens_fed == 0
     assert [len(value) for value in model.compute_likelihoods([(7,), (7, 8)], [1, 1]).values] == [
@@ -160,8 +157,7 @@ def test_no_text_is_no_value(make_language_model: MakeModel) -> None:
     ]
 
 
-def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
-    """The texts done are told after each row, up to all of them."""
+def test_progress_counts_distinct_texts(make_language_model: MakeModel) -> None:
     model = load_causal_model(make_language_model("gpt2"))
     told: list[tuple[int, int]] = []
     texts, starts = _texts(model)
@@ -174,8 +170,7 @@ def test_progress_counts_the_texts(make_language_model: MakeModel) -> None:
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 
-def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
-    """Of a text that the model can't read whole, the last tokens are read, with a warning."""
+def test_long_texts_are_truncated_at_the_start(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2", max_position_embeddings=16)
     model = load_causal_model(folder)
     ids = tuple(range(10, 50))
@@ -183,11 +178,12 @@ def test_long_texts_lose_their_start(make_language_model: MakeModel) -> None:
         UserWarning, match="1 of 1 texts are longer than the model's limit of 16 tokens"
     ):
         given = model.compute_likelihoods([ids], [30])
-    np.testing.assert_allclose(given.values[0], _by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5)
+    np.testing.assert_allclose(
+        given.values[0], _compute_by_hand(folder, ([ids[-17:]], [7]))[0], atol=1e-5
+    )
 
 
-def test_half_precision_is_close(make_language_model: MakeModel) -> None:
-    """In bfloat16 values are those of float32 to its three digits."""
+def test_bfloat16_scores_are_close_to_float32(make_language_model: MakeModel) -> None:
     folder = make_language_model("llama")
     model, coarse = load_causal_model(folder), load_causal_model(folder, dtype="bfloat16")
     texts = _texts(model)
@@ -202,7 +198,7 @@ def test_half_precision_is_close(make_language_model: MakeModel) -> None:
 def test_other_models_are_refused(
     make_language_model: MakeModel, tiny_encoder: Path, tmp_path: Path
 ) -> None:
-    """A masked model, one without output layer, an unknown dtype or device: each is told."""
+    """Unknown dtypes and devices are refused too."""
     with pytest.raises(InputError, match="bert is a masked language model; score it as such"):
         load_causal_model(make_language_model("bert", masked=True))
     folder = make_language_model("gpt2")
@@ -240,7 +236,7 @@ print([str(one.message) for one in told][0])
 
 @pytest.mark.long
 def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
-    """Where memory ends, rows are halved until they fit, that is said, and values are the same."""
+    """The subprocess also checks that the values stay the same."""
     folder = make_language_model("gpt2")
     done = subprocess.run(
         [sys.executable, "-c", SMALL_MEMORY, str(folder)], capture_output=True, text=True
@@ -260,18 +256,18 @@ def _text(model: CausalModel, ids: tuple[int, ...]) -> str:
 
 @pytest.fixture(scope="module")
 def gpt2(make_language_model: MakeModel) -> CausalModel:
-    """Return a model whose tokeniser puts nothing before a text."""
+    """Return a model whose tokeniser adds no start token."""
     return load_causal_model(make_language_model("gpt2"))
 
 
 @pytest.fixture(scope="module")
 def opt(make_language_model: MakeModel) -> CausalModel:
-    """Return a model whose tokeniser puts a token before each text."""
+    """Return a model whose tokeniser adds a start token."""
     return load_causal_model(make_language_model("opt"))
 
 
-def test_full_is_all_and_partial_what_follows(gpt2: CausalModel) -> None:
-    """One sequence serves both: all but the first token counts, or what follows the option."""
+def test_full_and_partial_scores_share_one_sequence(gpt2: CausalModel) -> None:
+    """The full score counts all tokens but the first, the partial score those after the option."""
     for (full, partial), option in zip(
         _passages(gpt2, "They say the _ stood there."), ("candle", "drawer"), strict=True
     ):
@@ -281,8 +277,8 @@ def test_full_is_all_and_partial_what_follows(gpt2: CausalModel) -> None:
         assert _text(gpt2, partial.ids[partial.start :]) == " stood there."
 
 
-def test_a_token_that_begins_texts_comes_first(gpt2: CausalModel, opt: CausalModel) -> None:
-    """OPT's comes by itself, GPT-2's when asked for, and then the whole sentence counts."""
+def test_start_token_comes_first_if_added_or_requested(gpt2: CausalModel, opt: CausalModel) -> None:
+    """OPT's tokeniser adds it, GPT-2 needs `bos=True`; then the whole sentence counts."""
     for model, bos in ((opt, None), (opt, True), (gpt2, True)):
         full, partial = _passages(model, "They say the _ stood there.", bos=bos)[0]
         assert full.ids[0] == model.tokeniser.bos_token_id
@@ -291,16 +287,16 @@ def test_a_token_that_begins_texts_comes_first(gpt2: CausalModel, opt: CausalMod
     assert _passages(opt, "They say the _ stood.", bos=False)[0][0].ids[0] != opt.start_tokens[0]
 
 
-def test_a_first_token_always_counts(gpt2: CausalModel) -> None:
-    """Where the blank opens the sentence, the full score takes a token to go before it."""
+def test_full_score_adds_a_start_token_if_the_option_is_first(gpt2: CausalModel) -> None:
+    """Otherwise, the first token would not count."""
     full, partial = _passages(gpt2, "_ stood there.")[0]
     assert full.ids == (gpt2.tokeniser.bos_token_id, *partial.ids)
     assert _text(gpt2, full.ids[full.start :]) == "candle stood there."
     assert _text(gpt2, partial.ids[partial.start :]) == " stood there."
 
 
-def test_where_nothing_follows_the_option_counts(gpt2: CausalModel) -> None:
-    """As in COPA, the partial score is then that of the option after what precedes it."""
+def test_partial_score_is_the_options_if_nothing_follows(gpt2: CausalModel) -> None:
+    """COPA's problems end like this one."""
     for (full, partial), option in zip(
         _passages(gpt2, "They stood there because the _ "), ("candle", "drawer"), strict=True
     ):
@@ -308,8 +304,8 @@ def test_where_nothing_follows_the_option_counts(gpt2: CausalModel) -> None:
         assert partial.ids == full.ids
 
 
-def test_a_token_across_the_boundary_is_taken_as_the_harness_takes_it(gpt2: CausalModel) -> None:
-    """A rest that joins the option's tokens counts from the number of tokens before it on."""
+def test_tokens_across_the_boundary_count_as_in_the_harness(gpt2: CausalModel) -> None:
+    """If the rest merges with the option's tokens, counting starts at the context's token count."""
     plain = gpt2.tokeniser
     for sentence in ("They say the can_ stood there.", "They say the _s.", "It was the can_"):
         problem = Problem("1", sentence, ("dle", "dles"))
@@ -326,8 +322,7 @@ def test_a_token_across_the_boundary_is_taken_as_the_harness_takes_it(gpt2: Caus
 
 
 @pytest.mark.parametrize("prompt", ["The candle stood there.\n\n", "Candle\n", "a  b \n\n\n "])
-def test_a_prompt_is_tokenised_as_part_of_the_text(gpt2: CausalModel, prompt: str) -> None:
-    """With a prompt, tokens are those of prompt and sentence in one piece."""
+def test_prompt_and_sentence_are_tokenised_together(gpt2: CausalModel, prompt: str) -> None:
     for problem in make_twins(5):
         before, options, rest = split_sentence(problem)
         for option, (full, partial) in zip(
@@ -339,8 +334,7 @@ def test_a_prompt_is_tokenised_as_part_of_the_text(gpt2: CausalModel, prompt: st
             assert _text(gpt2, partial.ids[partial.start :]) == rest
 
 
-def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: MakeModel) -> None:
-    """The same tokens of the prompt are left out before every sentence, with a warning."""
+def test_long_prompt_is_truncated_equally_for_all_sentences(make_language_model: MakeModel) -> None:
     folder = make_language_model("opt", max_position_embeddings=60)
     model = load_causal_model(folder)
     problems = make_twins(5)
@@ -359,8 +353,7 @@ def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: Mak
     assert len(starts) == 1
 
 
-def test_no_token_to_begin_with_is_told(gpt2: CausalModel) -> None:
-    """A tokeniser without such a token is refused when one is asked for."""
+def test_missing_start_token_is_refused_if_requested(gpt2: CausalModel) -> None:
     kept = gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token
     gpt2.tokeniser.bos_token = gpt2.tokeniser.eos_token = None
     try:

@@ -1,4 +1,4 @@
-"""Multiple-choice models score each option of a problem, whatever stands around it."""
+"""Multiple-choice models: heads, saving, loading, split points and dropout."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +18,8 @@ MakeEncoder = Callable[..., Path]
 PROBLEMS = make_twins(12)
 
 
-def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
-    """The same seed gives the same head, another seed another one; torch's own state stays."""
+def test_seed_determines_the_head(tiny_encoder: Path) -> None:
+    """Torch's global random state stays unchanged."""
     import torch
 
     torch.manual_seed(7)
@@ -35,10 +35,10 @@ def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta"])
-def test_a_saved_model_scores_as_before(
+def test_saved_model_scores_and_encodes_as_before(
     make_encoder: MakeEncoder, tmp_path: Path, architecture: str
 ) -> None:
-    """Saved and loaded, it gives the same scores and encodes, with transformers' head or ours."""
+    """Some architectures have transformers' head, others ours."""
     folder = make_encoder(architecture)
     model = create_choice_model(folder, seed=0, input_format=InputFormat("after_option"))
     model.save(tmp_path)
@@ -55,16 +55,15 @@ def test_a_saved_model_scores_as_before(
 
 
 @pytest.mark.parametrize("architecture", ["bert", "deberta"])
-def test_an_encoder_without_a_trained_head_is_no_choice_model(
+def test_loading_an_encoder_without_trained_head_is_refused(
     make_encoder: MakeEncoder, architecture: str
 ) -> None:
-    """Loading a plain encoder as a trained model is refused, not answered with a random head."""
+    """Otherwise, a random head would answer."""
     with pytest.raises(InputError, match="was not trained for multiple choice"):
         load_choice_model(make_encoder(architecture))
 
 
-def test_the_split_point_matters(tiny_encoder: Path) -> None:
-    """Cut before or after the option, the scores differ; another place is refused."""
+def test_split_point_changes_scores_and_must_be_known(tiny_encoder: Path) -> None:
     before, after = (
         np.stack(
             create_choice_model(tiny_encoder, seed=0, input_format=InputFormat(at)).score_problems(
@@ -78,8 +77,7 @@ def test_the_split_point_matters(tiny_encoder: Path) -> None:
         create_choice_model(tiny_encoder, seed=0, input_format=InputFormat("middle"))
 
 
-def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:
-    """Without dropout, a network in training mode scores as one at rest; with it, it does not."""
+def test_zero_dropout_scores_the_same_in_training_mode(make_encoder: MakeEncoder) -> None:
     folder = make_encoder("bert", hidden_dropout_prob=0.5)
     for dropout, same in ((0.0, True), (None, False)):
         model = create_choice_model(folder, seed=0, dropout=dropout)

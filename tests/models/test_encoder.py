@@ -1,4 +1,4 @@
-"""Encoders are loaded from safetensors alone, and pool what they say they pool."""
+"""Encoders: loading from safetensors, pooling, truncation and refused models."""
 
 import shutil
 from collections.abc import Callable
@@ -18,8 +18,7 @@ MakeEncoder = Callable[..., Path]
 TEXTS: list[Text] = [problem.fill(option) for problem in make_twins(20) for option in (0, 1)]
 
 
-def test_pooling_is_the_mean_over_the_tokens_or_the_first_one(tiny_encoder: Path) -> None:
-    """The vectors are those of the model called by hand on one text at a time."""
+def test_pooling_takes_the_mean_or_the_first_token(tiny_encoder: Path) -> None:
     import torch
     import transformers
 
@@ -38,28 +37,24 @@ def test_pooling_is_the_mean_over_the_tokens_or_the_first_one(tiny_encoder: Path
 
 
 def test_vectors_do_not_depend_on_the_batches(tiny_encoder: Path) -> None:
-    """One text a batch, all in one, or another order: the vectors agree to 1e-5."""
     encoder = load_encoder(tiny_encoder)
     alone = encoder.encode(TEXTS, tokens_per_batch=1)
     np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-5)
     np.testing.assert_allclose(encoder.encode(TEXTS[::-1])[::-1], alone, atol=1e-5)
 
 
-def test_two_segments_are_read_as_two(tiny_encoder: Path) -> None:
-    """A text in two segments is read with a separator, not as one."""
+def test_two_segments_differ_from_one_text(tiny_encoder: Path) -> None:
     encoder = load_encoder(tiny_encoder)
     whole = encoder.encode(["the basket stood beside the drawer."])
     halves = encoder.encode([("the basket stood", "beside the drawer.")])
     assert np.abs(whole - halves).max() > 1e-3
 
 
-def test_no_text_is_no_vector(tiny_encoder: Path) -> None:
-    """An empty list gives an empty array of the encoder's width."""
+def test_empty_list_gives_an_empty_array(tiny_encoder: Path) -> None:
     assert load_encoder(tiny_encoder).encode([]).shape == (0, 16)
 
 
-def test_long_texts_are_cut_at_their_start_with_a_warning(tiny_encoder: Path) -> None:
-    """What is longer than the model reads loses its start, and that is said."""
+def test_long_texts_lose_their_start_with_a_warning(tiny_encoder: Path) -> None:
     encoder = load_encoder(tiny_encoder, max_length=8)
     with pytest.warns(UserWarning, match="2 of 2 texts fill all 8 tokens"):
         long = encoder.encode(["candle " * 30 + "amber basket drawer kettle needle yarn"] * 2)
@@ -70,8 +65,9 @@ def test_long_texts_are_cut_at_their_start_with_a_warning(tiny_encoder: Path) ->
 @pytest.mark.parametrize(
     "architecture", ["albert", "electra", "roberta", "mpnet", "modernbert", "deberta-v2"]
 )
-def test_any_architecture_of_encoders_is_read(make_encoder: MakeEncoder, architecture: str) -> None:
-    """ALBERT, ELECTRA, RoBERTa, MPNet, ModernBERT and DeBERTa give finite vectors that differ."""
+def test_architectures_give_finite_and_distinct_vectors(
+    make_encoder: MakeEncoder, architecture: str
+) -> None:
     changes = {"embedding_size": 16} if architecture in ("albert", "electra") else {}
     if architecture == "modernbert":
         changes = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 2)
@@ -82,7 +78,6 @@ def test_any_architecture_of_encoders_is_read(make_encoder: MakeEncoder, archite
 
 
 def test_missing_weights_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
-    """A checkpoint that lacks tensors of the encoder is named incomplete, with one of them."""
     from safetensors.torch import load_file, save_file
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "lacking")
@@ -93,8 +88,7 @@ def test_missing_weights_are_refused(tiny_encoder: Path, tmp_path: Path) -> None
         load_encoder(folder)
 
 
-def test_foreign_code_is_never_run(tiny_encoder: Path, tmp_path: Path) -> None:
-    """A model that brings its own code is refused, and the code does not run."""
+def test_code_in_a_model_folder_is_never_run(tiny_encoder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(tiny_encoder, tmp_path / "foreign")
     config = '{"model_type": "mine", "auto_map": {"AutoConfig": "m.C", "AutoModel": "m.M"}}'
     (folder / "config.json").write_text(config, "utf-8")
@@ -105,20 +99,17 @@ def test_foreign_code_is_never_run(tiny_encoder: Path, tmp_path: Path) -> None:
     assert not proof.exists()
 
 
-def test_a_model_with_a_decoder_is_refused(make_encoder: MakeEncoder) -> None:
-    """T5 is not an encoder, and that is said."""
+def test_models_with_a_decoder_are_refused(make_encoder: MakeEncoder) -> None:
     with pytest.raises(InputError, match="t5 is not an encoder"):
         load_encoder(make_encoder("t5", d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2))
 
 
-def test_an_unknown_pooling_is_refused(tiny_encoder: Path) -> None:
-    """A pooling that is none is refused with those there are."""
+def test_unknown_pooling_is_refused(tiny_encoder: Path) -> None:
     with pytest.raises(InputError, match="unknown pooling 'max'; use 'mean' or 'cls'"):
         load_encoder(tiny_encoder).encode(TEXTS, pooling="max")
 
 
-def test_minilm_reads_similar_sentences_alike(minilm_folder: Path) -> None:
-    """A real encoder puts a paraphrase nearer than another topic."""
+def test_minilm_puts_paraphrases_nearer_than_other_topics(minilm_folder: Path) -> None:
     sentences: list[Text] = [
         "The cat sleeps on the sofa.",
         "A kitten is napping on the couch.",

@@ -1,4 +1,4 @@
-"""From a name to a folder, and the digest of a model."""
+"""Finding the folder of a model, and the digest of its weights."""
 
 import re
 import shutil
@@ -17,15 +17,13 @@ from winosmith.models import (
 )
 
 
-def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
-    """The folder of a saved model is found without any library or network."""
+def test_model_folder_is_found_without_network(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}", "utf-8")
     (tmp_path / "model.safetensors").write_bytes(b"")
     assert find_model_folder(tmp_path) == find_model_folder(str(tmp_path)) == tmp_path
 
 
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    """No configuration, or weights only as pickles, is refused with what to do."""
+def test_folders_without_config_or_safetensors_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no config\.json"):
         find_model_folder(tmp_path)
     (tmp_path / "config.json").write_text("{}", "utf-8")
@@ -34,17 +32,16 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         find_model_folder(tmp_path)
 
 
-def test_a_path_that_is_not_there_is_refused() -> None:
-    """What is neither a folder nor the form of a hub id is refused without asking the hub."""
+def test_missing_folder_is_refused() -> None:
+    """Its name can't be a hub id, so the hub isn't asked."""
     with pytest.raises(InputError, match="no such folder, and it can't be a hub id"):
         find_model_folder("./models/roberta/large")
 
 
 @pytest.mark.models
-def test_an_unreachable_hub_says_what_to_do(
+def test_unreachable_hub_is_reported_with_a_remedy(
     quiet_models: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where the hub can't be reached, the message says how to bring the model along."""
     import huggingface_hub.constants
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
@@ -54,10 +51,9 @@ def test_an_unreachable_hub_says_what_to_do(
 
 
 @pytest.mark.models
-def test_a_model_in_the_hubs_cache_needs_no_network(
+def test_model_in_the_hub_cache_needs_no_network(
     quiet_models: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_encoder: Path
 ) -> None:
-    """What was downloaded before is used without asking the network."""
     import huggingface_hub.constants
 
     repository = tmp_path / "models--someone--tiny"
@@ -75,13 +71,12 @@ def test_a_model_in_the_hubs_cache_needs_no_network(
     ("load", "architecture"),
     [(load_encoder, "bert"), (load_masked_model, "bert"), (load_causal_model, "gpt2")],
 )
-def test_weights_that_break_off_are_refused(
+def test_truncated_weights_are_refused(
     make_language_model: Callable[..., Path],
     tmp_path: Path,
     load: Callable[[Path], object],
     architecture: str,
 ) -> None:
-    """A file of weights that was cut off is told with its folder, of whatever kind the model is."""
     made = make_language_model(architecture, masked=architecture == "bert")
     folder = shutil.copytree(made, tmp_path / "cut")
     weights = folder / "model.safetensors"
@@ -90,8 +85,8 @@ def test_weights_that_break_off_are_refused(
         load(folder)
 
 
-def test_the_digest_is_that_of_what_makes_the_model(tmp_path: Path) -> None:
-    """A changed weight, setting or vocabulary changes the digest; a README does not."""
+def test_digest_covers_weights_config_and_vocabulary(tmp_path: Path) -> None:
+    """A README does not change it."""
     for name in ("config.json", "model.safetensors", "vocab.txt"):
         (tmp_path / name).write_text(name, "utf-8")
     digests = [digest_weights(tmp_path)]

@@ -1,4 +1,4 @@
-"""A grid of runs keeps the best, names what is at chance, and goes on after an interrupt."""
+"""Training grids: the best run, runs at chance, and resuming after an interrupt."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ Split = tuple[Dataset, Dataset]
 SMALL = Grid((2e-2, 1e-9), (2,), (16,), (4, 6))
 
 
-def test_the_named_grids_are_the_papers() -> None:
+def test_named_grids_match_the_papers() -> None:
     """WinoGrande: 3 rates x 4 epochs x 2 sizes x 3 seeds; EvoGrad: 4 epochs x 4 sizes."""
     assert len(list(GRIDS["winogrande"].iter_runs())) == 3 * 4 * 2 * 3
     assert {run.epochs for run in GRIDS["winogrande"].iter_runs()} == {3, 4, 5, 8}
@@ -37,8 +37,8 @@ def test_the_named_grids_are_the_papers() -> None:
     assert regularised == {(0.0, None)}  # as in the released code
 
 
-def test_a_run_has_a_name_of_its_own() -> None:
-    """No two runs of a grid share a name, and what the grid leaves alone is kept."""
+def test_runs_have_distinct_names() -> None:
+    """Settings that the grid does not vary stay as they are."""
     runs = list(
         GRIDS["winogrande"].iter_runs(TrainingSettings(split_point="after_option", dropout=0.2))
     )
@@ -48,17 +48,16 @@ def test_a_run_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("grid", [Grid(seeds=()), Grid(epochs=(2, 2)), Grid(learning_rates=(0,))])
-def test_a_grid_without_sense_is_refused(grid: Grid) -> None:
-    """An empty list, the same value twice and one out of range are refused."""
+def test_invalid_grids_are_refused(grid: Grid) -> None:
     with pytest.raises(InputError):
         list(grid.iter_runs())
 
 
 @pytest.mark.models
-def test_the_best_is_kept_and_runs_at_chance_are_named(
+def test_best_run_is_kept_and_runs_at_chance_are_listed(
     tiny_encoder: Path, learnable: Split, tmp_path: Path
 ) -> None:
-    """The best on dev becomes the model; a run too slow to learn is at chance, by its name."""
+    """A learning rate of 1e-9 is too small to learn."""
     told: list[tuple[int, int, str]] = []
     trained = train_grid(
         *learnable,
@@ -86,16 +85,15 @@ def test_the_best_is_kept_and_runs_at_chance_are_named(
 @pytest.mark.long
 @pytest.mark.models
 @pytest.mark.parametrize("stop_at", [3, 25, 47, 80])
-def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
+def test_resumed_grid_ends_like_an_uninterrupted_one(
     tiny_encoder: Path, learnable: Split, tmp_path: Path, stop_at: int
 ) -> None:
-    """Stopped in any run and called again, a grid ends with the same weights and runs."""
     steps = Steps(stop=stop_at)
     arguments = {"model": tiny_encoder, "grid": SMALL}
     with pytest.raises(Interrupted, match="run the same command again"):
         train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
     later = train_grid(*learnable, out=tmp_path / "a", on_step=steps, **arguments)
-    assert len(steps.told) <= 4 * 20 + 10  # no more than the epoch that was lost was done again
+    assert len(steps.told) <= 4 * 20 + 10  # only the interrupted epoch is repeated
     whole = train_grid(*learnable, out=tmp_path / "b", **arguments)
     assert later.runs == whole.runs
     assert digest_weights(later.folder) == digest_weights(whole.folder)
@@ -103,8 +101,9 @@ def test_a_stopped_grid_goes_on_as_if_nothing_had_happened(
 
 @pytest.mark.long
 @pytest.mark.models
-def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
-    """A finished grid takes no step; when its model is damaged, the best run alone is run again."""
+def test_finished_grid_reruns_only_a_damaged_best_run(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
     steps = Steps()
     run = {"model": tiny_encoder, "out": tmp_path, "grid": SMALL, "on_step": steps}
     first = train_grid(*learnable, **run)
@@ -118,8 +117,8 @@ def test_what_was_lost_is_made_again(tiny_encoder: Path, learnable: Split, tmp_p
     assert digest_weights(first.folder) == digest
 
 
-def test_the_best_of_many_pays_for_being_chosen() -> None:
-    """The probability of the best run counts once for each run that it was chosen from."""
+def test_p_value_of_the_best_run_is_corrected_for_selection() -> None:
+    """It is multiplied by the number of runs."""
     runs = tuple(
         TrainingRun(TrainingSettings(epochs=1, seed=seed), (Epoch(0.7, right, p),), 100, 100)
         for seed, (right, p) in enumerate([(60, 0.03), (55, 0.2), (52, 0.4)])

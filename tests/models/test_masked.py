@@ -1,4 +1,4 @@
-"""Masked language models give each hidden token what transformers itself gives it."""
+"""Masked language models: which tokens are masked, and values equal to those of transformers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +18,8 @@ MakeModel = Callable[..., Path]
 PROBLEMS = make_twins(3)
 
 
-def _by_hand(model: MaskedModel, text: MaskedText) -> np.ndarray:
-    """Return the values of one text, read alone and with its whole output."""
+def _compute_by_hand(model: MaskedModel, text: MaskedText) -> np.ndarray:
+    """Return the values of one text, computed from the whole output of its network."""
     import torch
 
     ids = list(text.ids)
@@ -35,23 +35,23 @@ def _by_hand(model: MaskedModel, text: MaskedText) -> np.ndarray:
     "architecture",
     ["bert", "roberta", "electra", "albert", "distilbert", "modernbert", "deberta-v2", "mpnet"],
 )
-def test_values_are_those_of_one_text_at_a_time(
+def test_batched_values_equal_those_of_single_texts(
     make_language_model: MakeModel, architecture: str
 ) -> None:
-    """Whatever the architecture's output layer, batched values agree to 1e-4 with it alone."""
+    """The architectures have different output layers."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     texts = [text for own in mask_tokens(model, PROBLEMS[:2]) for row in own for text in row]
     texts += [text for own in mask_options(model, PROBLEMS) for text in own]
     given = model.compute_likelihoods(texts)
     for text, values in zip(texts, given.values, strict=True):
-        np.testing.assert_allclose(values, _by_hand(model, text), atol=1e-4)
+        np.testing.assert_allclose(values, _compute_by_hand(model, text), atol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_each_token_of_the_sentence_is_hidden_once(
+def test_each_token_of_a_sentence_is_masked_once(
     make_language_model: MakeModel, architecture: str
 ) -> None:
-    """One by one, all tokens are hidden but those that stand for no text."""
+    """Special tokens are never masked."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     for problem, own in zip(PROBLEMS, mask_tokens(model, PROBLEMS), strict=True):
         for text, row in zip(problem.fill_all(), own, strict=True):
@@ -61,8 +61,8 @@ def test_each_token_of_the_sentence_is_hidden_once(
             assert all(each.masked == each.requested for each in row)
 
 
-def test_later_pieces_of_a_word_are_hidden_with_it(make_language_model: MakeModel) -> None:
-    """Within a word, a piece is asked for without what follows it there; words apart stay seen."""
+def test_within_word_also_masks_later_pieces_of_the_word(make_language_model: MakeModel) -> None:
+    """Tokens of other words stay visible."""
     model = load_masked_model(make_language_model("bert", masked=True))
     problem = Problem("1", "They say the _ stood.", ("candle777", "drawer"))
     row = mask_tokens(model, [problem], within_word=True)[0][0]
@@ -77,10 +77,9 @@ def test_later_pieces_of_a_word_are_hidden_with_it(make_language_model: MakeMode
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
 @pytest.mark.parametrize("sentence", ["They say the _ stood.", "_ stood.", "It was the _."])
-def test_all_of_the_option_is_hidden_and_nothing_else(
+def test_all_tokens_of_the_option_and_no_others_are_masked(
     make_language_model: MakeModel, architecture: str, sentence: str
 ) -> None:
-    """An option has as many masks as tokens, and the rest of the sentence is seen."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     problem = Problem("1", sentence, ("candle 77", "drawer"))
     for text, option in zip(mask_options(model, [problem])[0], problem.options, strict=True):
@@ -90,7 +89,7 @@ def test_all_of_the_option_is_hidden_and_nothing_else(
 
 
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
-    """Alone, together or in another order, values agree to 1e-5; equal texts are read once."""
+    """Equal texts are read once."""
     model = load_masked_model(make_language_model("bert", masked=True))
     texts = [text for own in mask_options(model, PROBLEMS) for text in own]
     together = model.compute_likelihoods(texts)
@@ -101,8 +100,7 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
         assert small.tokens_fed <= together.tokens_fed
 
 
-def test_little_is_padding(make_language_model: MakeModel) -> None:
-    """Batched by length, texts of one length are fed without padding."""
+def test_padding_adds_at_most_10_percent(make_language_model: MakeModel) -> None:
     model = load_masked_model(make_language_model("bert", masked=True))
     rows = [row for own in mask_tokens(model, PROBLEMS) for row in own]
     texts = [text for row in rows for text in row]
@@ -111,7 +109,7 @@ def test_little_is_padding(make_language_model: MakeModel) -> None:
 
 
 def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: Path) -> None:
-    """A causal model, an encoder without output layer, a sentence too long: each is told."""
+    """Sentences over the model's limit are refused too."""
     with pytest.raises(InputError, match="gpt2 is a causal language model; score it as such"):
         load_masked_model(make_language_model("gpt2"))
     with pytest.raises(InputError, match="saved without its output layer"):

@@ -1,4 +1,4 @@
-"""Texts that share their beginnings make a tree, and lose nothing in it."""
+"""Prefix trees of texts that share their beginnings."""
 
 import numpy as np
 from hypothesis import given, strategies as st
@@ -11,7 +11,7 @@ TEXTS = st.lists(
 
 
 def _paths(tree) -> list[tuple[int, ...]]:
-    """Return the tokens from the root to each node, by its parents."""
+    """Return the tokens from the root to each node."""
     paths: list[tuple[int, ...]] = []
     for token, parent in zip(tree.tokens, tree.parents, strict=True):
         paths.append((*(paths[parent] if parent >= 0 else ()), token))
@@ -19,8 +19,8 @@ def _paths(tree) -> list[tuple[int, ...]]:
 
 
 @given(TEXTS)
-def test_a_tree_holds_each_beginning_once(texts: list[tuple[int, ...]]) -> None:
-    """The nodes are the distinct beginnings of the texts without their last tokens."""
+def test_tree_has_one_node_per_distinct_prefix(texts: list[tuple[int, ...]]) -> None:
+    """The last token of a text is not fed, since nothing follows it."""
     tree, count = build_tree(texts, [1] * len(texts), 0, 10_000)
     beginnings = {text[:length] for text in texts for length in range(1, len(text))}
     assert count == len(texts)
@@ -29,8 +29,9 @@ def test_a_tree_holds_each_beginning_once(texts: list[tuple[int, ...]]) -> None:
 
 
 @given(TEXTS, st.data())
-def test_a_text_asks_for_its_own_tokens(texts: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """Each text asks for its tokens from the start on, each after what precedes it there."""
+def test_texts_request_their_tokens_after_the_right_prefix(
+    texts: list[tuple[int, ...]], data: st.DataObject
+) -> None:
     starts = [data.draw(st.integers(1, len(text) - 1)) for text in texts]
     tree, _ = build_tree(texts, starts, 0, 10_000)
     asked, paths = list(tree.requested), _paths(tree)
@@ -40,8 +41,7 @@ def test_a_text_asks_for_its_own_tokens(texts: list[tuple[int, ...]], data: st.D
 
 
 @given(TEXTS)
-def test_a_node_sees_its_ancestors_alone(texts: list[tuple[int, ...]]) -> None:
-    """What a node may attend to are the beginnings of its own beginning, and no other node."""
+def test_nodes_attend_only_to_themselves_and_their_ancestors(texts: list[tuple[int, ...]]) -> None:
     tree, _ = build_tree(texts, [1] * len(texts), 0, 10_000)
     paths, seen = _paths(tree), tree.make_attention_mask()
     for node, path in enumerate(paths):
@@ -51,10 +51,10 @@ def test_a_node_sees_its_ancestors_alone(texts: list[tuple[int, ...]]) -> None:
 
 
 @given(TEXTS, st.integers(1, 12))
-def test_trees_within_a_budget_hold_every_text_in_turn(
+def test_trees_stay_within_the_budget_or_have_one_text(
     texts: list[tuple[int, ...]], budget: int
 ) -> None:
-    """Cut by the budget, each tree keeps to it or holds one text, and no text is left out."""
+    """No text is omitted."""
     first = 0
     while first < len(texts):
         tree, count = build_tree(texts, [1] * len(texts), first, budget)
@@ -66,8 +66,7 @@ def test_trees_within_a_budget_hold_every_text_in_turn(
 
 
 @given(TEXTS)
-def test_the_shared_length_is_that_of_equal_tokens(texts: list[tuple[int, ...]]) -> None:
-    """Two texts are equal up to their common length, and differ or end there."""
+def test_common_prefix_is_equal_and_maximal(texts: list[tuple[int, ...]]) -> None:
     one, other = texts[0], texts[-1]
     shared = count_common_prefix(one, other)
     assert one[:shared] == other[:shared]

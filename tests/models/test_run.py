@@ -1,4 +1,4 @@
-"""A run halves its batches, stops when told, learns claims, and resumes after a kill."""
+"""Training runs: halved batches, early stopping, claims, and resuming after a kill."""
 
 import signal
 import subprocess
@@ -42,7 +42,7 @@ def _weights(run: Run) -> np.ndarray:
 
 
 def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Split) -> None:
-    """Where memory runs out over 5 problems, batches of 16 are worked through in parts alike."""
+    """Memory is enough for 5 problems; halved batches train the same weights."""
     import torch
 
     whole, short = _run(tiny_encoder, learnable), _run(tiny_encoder, learnable)
@@ -62,17 +62,17 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
     assert found.loss == pytest.approx(expected.loss, abs=1e-4)
     assert found.dev_correct == expected.dev_correct
     # the last weight is the head's bias: it is the same for both options, so nothing trains it
-    # a gradient next to nothing may have either sign, and Adam makes as much of it as of others: of
-    # 1 in 800 weights on some processors, where a part that counts twice would move 1 in 3
+    # a gradient near zero may have either sign, and Adam takes a full step for it: this affects
+    # 1 in 800 weights on some processors; a part that counts twice would move 1 in 3
     apart = np.abs(_weights(short)[:-1] - _weights(whole)[:-1])
     assert np.mean(apart > 2e-3) < 1e-2
     assert apart.max() < 1e-2
 
 
-def test_too_little_memory_for_one_problem_is_an_error(
+def test_too_little_memory_for_one_problem_is_reported(
     tiny_encoder: Path, learnable: Split
 ) -> None:
-    """When not even one problem fits, the error says what to do; other errors are let through."""
+    """Other errors are not caught."""
 
     def fail(module: object, args: object) -> None:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
@@ -90,15 +90,18 @@ def test_too_little_memory_for_one_problem_is_an_error(
         run.train_epoch(0)
 
 
-def test_patience_ends_a_run(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
-    """A run that is perfect after its first epochs stops when as many brought nothing better."""
+def test_run_stops_after_epochs_without_improvement(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
     settings = replace(QUICK, epochs=8, patience=2)
     tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
     assert len(tuned.epochs) == tuned.kept_epoch + 1 + 2 < 8
 
 
-def test_the_last_epoch_can_be_kept(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
-    """Told to stop after the first of three epochs, a run has the weights of a first epoch."""
+def test_run_can_stop_before_its_planned_end(
+    tiny_encoder: Path, learnable: Split, tmp_path: Path
+) -> None:
+    """The weights are those of the first of three epochs."""
     settings = replace(QUICK, epochs=3, last=1)
     tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
     assert (len(tuned.epochs), tuned.kept_epoch) == (1, 0)
@@ -109,8 +112,10 @@ def test_the_last_epoch_can_be_kept(tiny_encoder: Path, learnable: Split, tmp_pa
     np.testing.assert_array_equal(found, _weights(run))
 
 
-def test_always_saying_false_is_chance(tiny_encoder: Path, hopeless: Split, tmp_path: Path) -> None:
-    """On claims of which most are false, a run that learns no more than that is at chance."""
+def test_majority_answer_on_claims_is_at_chance(
+    tiny_encoder: Path, hopeless: Split, tmp_path: Path
+) -> None:
+    """Most claims are false, so its accuracy is above 50 %."""
     claims = [
         claim for at, claim in enumerate(to_claims(hopeless[0])) if not claim.holds or at % 4 == 0
     ]
@@ -122,8 +127,7 @@ def test_always_saying_false_is_chance(tiny_encoder: Path, hopeless: Split, tmp_
     assert tuned.at_chance
 
 
-def test_a_claim_without_a_label_is_named(learnable: Split, tmp_path: Path) -> None:
-    """Claims to train on need labels, and there must be some."""
+def test_unlabelled_claims_and_empty_dev_sets_are_refused(learnable: Split, tmp_path: Path) -> None:
     claim = Claim("c1", "the _ stood.", "amber")
     with pytest.raises(
         DataError, match="a claim about 'c1' has no label; it needs one to train on"
@@ -172,8 +176,9 @@ def _here(files: Path, model: Path, out: Path, epochs: int) -> GridResult:
 
 
 @pytest.mark.long
-def test_a_killed_grid_goes_on(tiny_encoder: Path, files: Path, tmp_path: Path) -> None:
-    """Killed without warning while it trains, a grid ends with the weights of one left alone."""
+def test_killed_grid_resumes_to_the_same_weights(
+    tiny_encoder: Path, files: Path, tmp_path: Path
+) -> None:
     process = subprocess.Popen(
         [sys.executable, *_in_another_process(files, tiny_encoder, tmp_path / "a", 6)],
     )

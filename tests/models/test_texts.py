@@ -1,4 +1,4 @@
-"""What models read of problems: texts, options in the pronoun's form, and rows in batches."""
+"""What models read: texts, options that fit the pronoun, and batches of rows."""
 
 from pathlib import Path
 
@@ -32,22 +32,24 @@ TEXT = st.text("abc ,.'é", max_size=20)
         (None, "It doesn't fit because the trophy is too large."),
     ],
 )
-def test_both_split_points(split_point: SplitPoint | None, expected: object) -> None:
-    """The sentence is cut after the option as in the paper, before it as in its code, or not."""
+def test_sentences_are_split_before_or_after_the_option(
+    split_point: SplitPoint | None, expected: object
+) -> None:
+    """After the option as in the paper, before it as in its code, or not at all."""
     problem = Problem("1", "It doesn't fit because the _ is too large.", ("trophy", "case"))
     assert fill_option(problem, 0, split_point) == expected
 
 
 @given(TEXT, TEXT, st.sampled_from(["before_option", "after_option"]))
-def test_the_segments_are_the_sentence(before: str, after: str, split_point: SplitPoint) -> None:
-    """Whatever stands around the blank, the two segments hold all of it and nothing else."""
+def test_segments_together_are_the_sentence(
+    before: str, after: str, split_point: SplitPoint
+) -> None:
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"))
     segments = fill_option(problem, 1, split_point)
     assert "".join("".join(segments).split()) == "".join(problem.fill(1).split())
 
 
-def test_a_pronoun_is_marked_and_the_option_follows() -> None:
-    """With the pronoun there is nothing to fill in: it is marked, and the option comes second."""
+def test_pronoun_is_marked_and_option_is_second_segment() -> None:
     problem = Problem("1", "Jim heard that _ own dog left him.", ("Jim", " The man"), pronoun="his")
     assert fill_option(problem, 1, sees="pronoun") == (
         "Jim heard that *his* own dog left him.",
@@ -84,29 +86,26 @@ def test_a_pronoun_is_marked_and_the_option_follows() -> None:
         ("The house is _.", ("Ann", "Beth"), "hers", ("Ann's", "Beth's")),
     ],
 )  # fmt: skip
-def test_options_are_worded_for_their_pronoun(
+def test_options_are_inflected_for_their_pronoun(
     sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
 ) -> None:
-    """A possessive gets its 's, an article the case of the pronoun, and nothing else changes."""
+    """Possessives get 's, and articles the case of the pronoun."""
     assert inflect_options(Problem("1", sentence, options, pronoun=pronoun)).options == expected
 
 
 @given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
-def test_without_a_pronoun_nothing_changes(text: str, options: tuple[str, str]) -> None:
-    """A problem whose pronoun is not known stays as it is."""
+def test_problems_without_a_pronoun_are_unchanged(text: str, options: tuple[str, str]) -> None:
     problem = Problem("1", f"{text}_{text}", options)
     assert inflect_options(problem) == problem
 
 
-def test_options_that_would_become_one_stay() -> None:
-    """Options that differ in case alone are left as they are."""
+def test_options_that_would_become_equal_are_unchanged() -> None:
     problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
     assert inflect_options(problem) == problem
 
 
 @given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
-def test_the_parts_are_the_sentence(before: str, after: str) -> None:
-    """Put together, the parts are the filled-in sentence without space at its ends."""
+def test_parts_together_are_the_stripped_sentence(before: str, after: str) -> None:
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
     start, options, rest = split_sentence(problem)
     assert [start + option + rest for option in options] == [
@@ -115,15 +114,13 @@ def test_the_parts_are_the_sentence(before: str, after: str) -> None:
     assert fill_answer(problem) == problem.fill(1).strip()
 
 
-def test_a_text_is_not_solved_without_an_answer() -> None:
-    """A problem whose answer is withheld has no solved text."""
+def test_filling_in_a_missing_answer_is_refused() -> None:
     with pytest.raises(DataError, match="'1' has no answer"):
         fill_answer(Problem("1", "A _ b.", ("x", "y")))
 
 
 @pytest.mark.data
-def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
-    """Of WSC285's pronouns, all 20 "his" and all 10 "her" are possessives, and no other one."""
+def test_all_possessives_of_wsc285_are_found(data_dir: Path) -> None:
     problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
     owned = [
         p.pronoun for p in problems if all(o.endswith("'s") for o in inflect_options(p).options)
@@ -134,7 +131,7 @@ def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("sentence", "pronoun", "expected"),
     [
-        # The form of Brown et al. 2020, section 6.2.1, and lm-evaluation-harness's winogender task
+        # Format of Brown et al. 2020, section 6.2.1, and lm-evaluation-harness's winogender task
         ("The advisor met with the advisee because _ wanted to get advice about job applications.",
          "she", "The advisor met with the advisee because she wanted to get advice about job "
          "applications. 'She' refers to _"),
@@ -145,10 +142,10 @@ def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
         ("The others saw _.", "the", "The others saw *the*. '*The*' refers to _"),
     ],
 )  # fmt: skip
-def test_a_language_model_is_asked_what_a_pronoun_refers_to(
+def test_question_about_the_pronoun_follows_the_sentence(
     sentence: str, pronoun: str, expected: str
 ) -> None:
-    """The sentence keeps its pronoun, marked if there is another, and the question follows."""
+    """The pronoun is marked if the sentence contains another one."""
     problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
     asked = ask_referent(problem)
     assert asked.sentence == expected
@@ -157,8 +154,7 @@ def test_a_language_model_is_asked_what_a_pronoun_refers_to(
     assert fill_answer(problem, "pronoun") == f"{expected[:-1]}the woman."
 
 
-def test_what_a_pronoun_refers_to_is_asked_only_where_it_is_known() -> None:
-    """A problem without a pronoun, or with an empty one, is named."""
+def test_missing_and_empty_pronouns_are_refused() -> None:
     for pronoun in (None, " "):
         with pytest.raises(DataError, match=r"1 of 1 problems is unknown \('7'\)"):
             ask_referent(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
@@ -168,10 +164,10 @@ LENGTHS = st.lists(st.integers(1, 60), max_size=200)
 
 
 @given(LENGTHS, st.integers(1, 300))
-def test_length_batches_hold_every_row_once_within_the_budget(
+def test_length_batches_have_each_row_once_within_the_budget(
     lengths: list[int], tokens: int
 ) -> None:
-    """Every row is in one batch, and no batch of several rows is over its tokens."""
+    """Only a batch of one row may exceed it."""
     batches = batch_by_length(lengths, tokens)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
@@ -179,17 +175,17 @@ def test_length_batches_hold_every_row_once_within_the_budget(
 
 
 @given(LENGTHS)
-def test_length_batches_go_from_long_to_short(lengths: list[int]) -> None:
-    """The longest rows come first, so that too little memory shows at once."""
+def test_length_batches_start_with_the_longest_rows(lengths: list[int]) -> None:
+    """So too little memory shows at once."""
     order = [lengths[row] for batch in batch_by_length(lengths, 128) for row in batch]
     assert order == sorted(lengths, reverse=True)
 
 
 @given(st.lists(st.tuples(st.integers(5, 60), st.booleans()), max_size=150), st.integers(0, 9))
-def test_shuffled_batches_hold_every_row_once_and_whole_twins(
+def test_shuffled_batches_have_each_row_once_and_whole_twins(
     groups_drawn: list[tuple[int, bool]], seed: int
 ) -> None:
-    """Every row is in one batch; without singles, no batch of even size parts a twin."""
+    """Without singles, no batch of even size splits a twin."""
     groups: list[tuple[int, ...]] = []
     lengths: list[int] = []
     for length, _ in groups_drawn:
@@ -201,8 +197,8 @@ def test_shuffled_batches_hold_every_row_once_and_whole_twins(
     assert all(home[first] == home[second] for first, second in groups)
 
 
-def test_shuffled_batches_save_most_of_the_padding() -> None:
-    """Sorting within pools leaves a fraction of the padding that random batches have."""
+def test_shuffled_batches_save_90_percent_of_the_padding() -> None:
+    """Rows are sorted by length within pools."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(12, 45, 4000).tolist()
     singles = [(row,) for row in range(4000)]
@@ -216,8 +212,7 @@ def test_shuffled_batches_save_most_of_the_padding() -> None:
     assert padding(batches) < 0.1 * padding(random)
 
 
-def test_shuffled_batches_depend_on_the_generator_alone() -> None:
-    """The same generator gives the same batches, another one gives others."""
+def test_shuffled_batches_depend_only_on_the_generator() -> None:
     lengths, singles = list(range(1, 101)), [(row,) for row in range(100)]
     first, again, other = (
         np.concatenate(shuffle_batches(lengths, singles, 8, np.random.default_rng(seed)))

@@ -1,4 +1,4 @@
-"""Fine-tuning learns what can be learned, says when it did not, and goes on after an interrupt."""
+"""Fine-tuning: learning, results at chance, and resuming after an interrupt."""
 
 import json
 import math
@@ -32,7 +32,7 @@ QUICK = TrainingSettings(learning_rate=2e-2, epochs=3, batch_size=16)
 
 @pytest.fixture
 def train(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> Train:
-    """Return what trains on what can be learned, into a folder of a name, with other settings."""
+    """Return a function that trains on the learnable problems in a named folder."""
 
     def run(
         out: str = "a", split: Split = learnable, steps: Steps | None = None, **changes: Any
@@ -47,8 +47,7 @@ def train(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> Train:
 
 
 @pytest.mark.models
-def test_what_can_be_learned_is_learned(train: Train, learnable: Split) -> None:
-    """A tiny encoder solves problems with one rule, is above chance, and is what is loaded."""
+def test_tiny_encoder_learns_a_simple_rule(train: Train, learnable: Split) -> None:
     tuned = train()
     assert tuned.dev_accuracy == 1.0
     assert not tuned.at_chance
@@ -59,8 +58,7 @@ def test_what_can_be_learned_is_learned(train: Train, learnable: Split) -> None:
 
 
 @pytest.mark.models
-def test_the_same_seed_gives_the_same_weights(train: Train) -> None:
-    """Two runs with one seed save the same bytes; another seed saves others."""
+def test_seed_determines_the_weights(train: Train) -> None:
     first, again, other = (
         digest_weights(train(name, epochs=1, dropout=0.1, seed=seed).folder)
         for name, seed in (("a", 0), ("b", 0), ("c", 1))
@@ -69,8 +67,7 @@ def test_the_same_seed_gives_the_same_weights(train: Train) -> None:
 
 
 @pytest.mark.models
-def test_a_stopped_run_goes_on_as_if_nothing_had_happened(train: Train, tmp_path: Path) -> None:
-    """Stopped in its third epoch and called again, a run ends with the same weights and record."""
+def test_resumed_run_ends_like_an_uninterrupted_one(train: Train, tmp_path: Path) -> None:
     settings = {"epochs": 4, "learning_rate": 1e-3, "dropout": 0.1}
     steps = Steps(stop=25)
     with pytest.raises(Interrupted, match="2 of 4 epochs are saved"):
@@ -87,8 +84,7 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(train: Train, tmp_path
 
 
 @pytest.mark.models
-def test_a_finished_run_is_not_run_again(train: Train) -> None:
-    """The same call returns the same result without a step; a damaged file is made again."""
+def test_finished_run_is_repeated_only_if_damaged(train: Train) -> None:
     steps = Steps()
     first = train(steps=steps, epochs=1)
     assert len(steps.told) == 10
@@ -100,8 +96,7 @@ def test_a_finished_run_is_not_run_again(train: Train) -> None:
 
 
 @pytest.mark.models
-def test_a_damaged_state_starts_over(train: Train, tmp_path: Path) -> None:
-    """A state that can't be read is no state: the run starts over, and ends the same."""
+def test_run_with_a_damaged_state_starts_over(train: Train, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train(steps=Steps(stop=15), epochs=2)
     state = tmp_path / "a" / "state.safetensors"
@@ -111,8 +106,7 @@ def test_a_damaged_state_starts_over(train: Train, tmp_path: Path) -> None:
 
 
 @pytest.mark.models
-def test_a_folder_of_another_run_is_refused(train: Train) -> None:
-    """Other settings do not overwrite a run; the difference is named."""
+def test_folder_of_another_run_is_refused(train: Train) -> None:
     train(epochs=1)
     with pytest.raises(OutputError, match=r"learning_rate is 0\.02 there, 0\.01 here"):
         train(epochs=1, learning_rate=0.01)
@@ -125,17 +119,15 @@ def test_a_folder_of_another_run_is_refused(train: Train) -> None:
         (Problem("p2", "A _ b.", ("x", "y", "z"), 0), "'p2' has 3 options; 2 are needed"),
     ],
 )
-def test_problems_that_can_not_be_learned_from_are_named(
+def test_unusable_problems_are_refused_before_any_work(
     problem: Problem, message: str, learnable: Split, tmp_path: Path
 ) -> None:
-    """A problem without answer or with three options is refused by its id, before any work."""
     with pytest.raises(DataError, match=message):
         train_multiple_choice(learnable[0], Dataset([problem]), model="none", out=tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
-def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
-    """An empty set to train on is refused."""
+def test_empty_training_set_is_refused(learnable: Split, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there are no problems to train on"):
         train_multiple_choice(Dataset(), learnable[1], model="none", out=tmp_path / "a")
 
@@ -154,13 +146,12 @@ def test_no_problem_is_refused(learnable: Split, tmp_path: Path) -> None:
     ],
 )
 def test_settings_out_of_range_are_refused(change: dict[str, object]) -> None:
-    """Every setting is checked when the settings are made."""
     with pytest.raises(InputError):
         TrainingSettings(**change)
 
 
-def test_the_best_epoch_pays_for_being_chosen() -> None:
-    """The accuracy is the best epoch's; its probability counts once for each epoch."""
+def test_p_value_of_the_best_epoch_is_corrected_for_selection() -> None:
+    """It is multiplied by the number of epochs."""
     epochs = (Epoch(0.7, 50, 0.5), Epoch(0.6, 60, 0.03), Epoch(0.5, 60, 0.03))
     tuned = TrainingRun(TrainingSettings(epochs=3), epochs, 1000, 100)
     assert (tuned.kept_epoch, tuned.dev_accuracy) == (1, 0.6)
@@ -174,8 +165,7 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
 
 
 @pytest.mark.models
-def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) -> None:
-    """training.json holds each epoch's loss; beside the weights is what was trained on."""
+def test_losses_and_data_digests_are_saved(train: Train, learnable: Split, tmp_path: Path) -> None:
     tuned = train(epochs=2)
     record = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)

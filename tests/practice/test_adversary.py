@@ -1,4 +1,4 @@
-"""What a linear classifier sees: nothing of sound problems, and each artifact where we say."""
+"""Linear classifiers: at chance on sound problems, above it on each planted artifact."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ CHANCE = 0.045
 
 
 def tfidf(texts: list[list[str]]) -> list[sparse.csr_matrix]:
-    """Return the weighted words of each list of texts, in one vocabulary."""
+    """Return TF-IDF weights of each list of texts, with one vocabulary."""
     vectorizer = TfidfVectorizer(analyzer=str.split, min_df=2)
     vectorizer.fit([text for column in texts for text in column])
     return [vectorizer.transform(column) for column in texts]
@@ -40,7 +40,7 @@ def n_grams(text: str, longest: int = 3) -> str:
 
 
 def difference(data: Dataset) -> sparse.csr_matrix:
-    """Return the n-grams of the sentence filled with option 1, less those with option 2."""
+    """Return the n-grams of the sentence filled with option 1, minus those with option 2."""
     first, second = tfidf([[n_grams(p.fill(option)) for p in data] for option in (0, 1)])
     return first - second
 
@@ -52,12 +52,12 @@ def reduced_difference(data: Dataset) -> sparse.csr_matrix:
 
 
 def concat(data: Dataset) -> sparse.csr_matrix:
-    """Return the n-grams of the two filled-in sentences, side by side."""
+    """Return the n-grams of both filled-in sentences, side by side."""
     return sparse.hstack(tfidf([[n_grams(p.fill(o)) for p in data] for o in (0, 1)])).tocsr()
 
 
 def pairs(data: Dataset) -> sparse.csr_matrix:
-    """Return pairs of a word near an option's mention and one after the blank, as a difference."""
+    """Return pairs of a word near an option and one after the blank: option 1 minus option 2."""
     first, second = tfidf([[" ".join(_pairs(p, option)) for p in data] for option in (0, 1)])
     return first - second
 
@@ -77,13 +77,12 @@ def accuracy(X: sparse.csr_matrix, y: np.ndarray, train: np.ndarray, test: np.nd
 
 @pytest.fixture(scope="module")
 def sound() -> Dataset:
-    """Return 3,000 sound problems, one half of a twin each."""
+    """Return 3,000 sound problems, each from another twin."""
     return generate_corpus(3_000, seed=21, strength=0).dataset.select(range(0, 6_000, 2))
 
 
 @pytest.mark.parametrize("represent", [difference, reduced_difference, concat])
 def test_sound_problems_are_at_chance(sound: Dataset, represent: Represent):
-    """On held-out sound problems, a linear classifier is right half of the time."""
     y = np.array(sound.answers)
     rows = np.arange(3_000)
     found = accuracy(represent(sound), y, rows[:1_500], rows[1_500:])
@@ -92,9 +91,9 @@ def test_sound_problems_are_at_chance(sound: Dataset, represent: Represent):
 
 @pytest.mark.parametrize("represent", [difference, concat, pairs])
 def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
-    """Trained on half of the frames, a linear classifier is at chance on the others.
+    """The classifier is trained on the other half of the frames.
 
-    So is one that sees pairs of words, which can learn by heart the frames that it was trained on.
+    Pairs of words can memorise the frames of their training data, but they don't generalise.
     """
     written = list(draw_drafts([None] * 3_000, 0.5, 1, np.random.default_rng(5)))
     data = Dataset(
@@ -113,8 +112,8 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
     assert found == pytest.approx(0.5, abs=CHANCE)
 
 
-def test_nothing_is_learnt_of_symmetric_twins(sound: Dataset):
-    """Pairs of words learn sound frames by heart; where twins are symmetric, they are at chance."""
+def test_symmetric_twins_are_at_chance_for_word_pairs(sound: Dataset):
+    """Without symmetry, pairs of words memorise the sound frames."""
     symmetric = generate_corpus(3_000, seed=21, strength=0, symmetric=True).dataset
     rows = np.arange(3_000)
     by_heart, found = (
@@ -127,12 +126,12 @@ def test_nothing_is_learnt_of_symmetric_twins(sound: Dataset):
 
 @pytest.fixture(scope="module")
 def planted() -> PracticeCorpus:
-    """Return 3,000 twins, six in ten of them planted."""
+    """Return 3,000 twins; 60 % are planted."""
     return generate_corpus(3_000, seed=22, strength=0.6)
 
 
 def rates(made: PracticeCorpus, represent: Represent) -> dict[str, float]:
-    """Return each kind's accuracy on the second half of the twins, trained on the first."""
+    """Return the accuracy by artifact on half of the twins, after training on the others."""
     data = made.dataset
     X, y = represent(data), np.array(data.answers)
     train = np.arange(len(data)) < len(data) // 2
@@ -141,8 +140,7 @@ def rates(made: PracticeCorpus, represent: Represent) -> dict[str, float]:
     return {name: float(correct[(kind == name) & ~train].mean()) for name in set(kind)}
 
 
-def test_the_difference_sees_association_and_length(planted: PracticeCorpus):
-    """The difference of the two sentences predicts these two, and is at chance on all others."""
+def test_difference_predicts_association_and_length(planted: PracticeCorpus):
     seen = rates(planted, difference)
     assert seen["association"] > 0.75
     assert seen["length"] > 0.75
@@ -151,24 +149,21 @@ def test_the_difference_sees_association_and_length(planted: PracticeCorpus):
     assert seen["position"] == pytest.approx(0.5, abs=0.1)
 
 
-def test_the_sentences_side_by_side_see_position(planted: PracticeCorpus):
-    """The two sentences side by side predict position, and are at chance on polarity and sound."""
+def test_concatenated_sentences_predict_position(planted: PracticeCorpus):
     seen = rates(planted, concat)
     assert seen["position"] > 0.9
     assert seen["polarity"] == pytest.approx(0.5, abs=0.1)
     assert seen["sound"] == pytest.approx(0.5, abs=CHANCE)
 
 
-def test_pairs_of_words_see_polarity_and_position(planted: PracticeCorpus):
-    """Words near an option paired with words after the blank predict these far above sound."""
+def test_word_pairs_predict_polarity_and_position(planted: PracticeCorpus):
     seen = rates(planted, pairs)
     assert seen["polarity"] > 0.9
     assert seen["position"] > 0.8
     assert seen["sound"] < 0.7
 
 
-def test_ids_say_nothing_of_the_answer_or_the_planting(planted: PracticeCorpus):
-    """A classifier on the digits of ids and twin ids, and their order, is at chance."""
+def test_ids_do_not_reveal_answers_or_planting(planted: PracticeCorpus):
     data = planted.dataset
     digits = [
         [int(digit, 16) for digit in (problem.id + (problem.twin_id or ""))] for problem in data
@@ -185,8 +180,8 @@ def test_ids_say_nothing_of_the_answer_or_the_planting(planted: PracticeCorpus):
         assert found <= largest + CHANCE
 
 
-def test_names_are_in_every_role():
-    """Every name and every object stands as the first and as the second option mentioned."""
+def test_fillers_occur_in_both_roles():
+    """Every name and object is mentioned first in some problems, and second in others."""
     written = list(draw_drafts([None] * 4_000, 0.5, 1, np.random.default_rng(6)))
     firsts = {draft.options[0] for draft in written}
     seconds = {draft.options[1] for draft in written}

@@ -1,4 +1,4 @@
-"""Planted artifacts: in every planted twin, rare in sound ones, and what a filter found of them."""
+"""Planted artifacts: present in planted twins, balanced in sound ones, and a filter's recall."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,19 +28,19 @@ def twins(made: PracticeCorpus, kind: str | None) -> Iterator[Twin]:
 
 
 def right(problem: Problem) -> str:
-    """Return the right option."""
+    """Return the correct option."""
     assert problem.answer is not None
     return problem.options[problem.answer]
 
 
 def wordings(twin: Twin) -> tuple[str, str]:
-    """Return the words of each half that the other lacks."""
+    """Return the words of each half that the other half doesn't have."""
     mine, theirs = find_trigger(split_words(twin[0].sentence), split_words(twin[1].sentence))
     return " ".join(mine), " ".join(theirs)
 
 
 def longer_agrees(twin: Twin) -> bool | None:
-    """Return whether the longer half's answer is the longer option; None without a longer one."""
+    """Return whether the longer half's answer is the longer option; None if lengths are equal."""
     lengths = [len(split_words(half.sentence)) for half in twin]
     letters = [len(option) for option in twin[0].options]
     if lengths[0] == lengths[1] or letters[0] == letters[1]:
@@ -49,23 +49,20 @@ def longer_agrees(twin: Twin) -> bool | None:
     return half.answer == letters.index(max(letters))
 
 
-def test_length_agrees_in_all_planted_twins(made: PracticeCorpus):
-    """The longer half of a planted twin has the longer option as its answer, by 4 letters."""
+def test_longer_half_has_the_longer_answer_in_planted_twins(made: PracticeCorpus):
     for twin in twins(made, "length"):
         assert longer_agrees(twin) is True
         letters = sorted(map(len, twin[0].options))
         assert letters[1] - letters[0] >= 4
 
 
-def test_length_agrees_in_half_of_the_sound_twins(made: PracticeCorpus):
-    """In sound twins the longer half has the longer option as its answer half of the time."""
+def test_longer_half_has_either_answer_in_sound_twins(made: PracticeCorpus):
     agree = [said for twin in twins(made, None) if (said := longer_agrees(twin)) is not None]
     assert len(agree) > 500
     assert sum(agree) / len(agree) == pytest.approx(0.5, abs=0.06)
 
 
-def test_association_ties_an_option_to_a_trigger(made: PracticeCorpus):
-    """Among planted twins of two options, a trigger always has the same option as its answer."""
+def test_association_gives_a_trigger_always_the_same_answer(made: PracticeCorpus):
     answers = defaultdict(set)
     for twin in twins(made, "association"):
         for half, wording in zip(twin, wordings(twin), strict=True):
@@ -74,8 +71,8 @@ def test_association_ties_an_option_to_a_trigger(made: PracticeCorpus):
     assert all(len(options) == 1 for options in answers.values())
 
 
-def test_position_ties_a_trigger_to_the_first_option(made: PracticeCorpus):
-    """Options are listed as mentioned, and a trigger always has the answer of the same index."""
+def test_position_gives_a_trigger_always_the_same_index(made: PracticeCorpus):
+    """Options are listed in the order of their mention."""
     answers = defaultdict(set)
     for twin in twins(made, "position"):
         for half, wording in zip(twin, wordings(twin), strict=True):
@@ -86,16 +83,15 @@ def test_position_ties_a_trigger_to_the_first_option(made: PracticeCorpus):
     assert sum(len(indices) == 1 for indices in answers.values()) / len(answers) > 0.9
 
 
-def test_polarity_never_contradicts_itself(made: PracticeCorpus):
-    """What is praised has a good trait and what is blamed a bad one: no word says although."""
+def test_polarity_has_no_concessive_sentences(made: PracticeCorpus):
+    """Good traits are praised and bad ones blamed, so no sentence needs "although"."""
     sentences = [half.sentence for twin in twins(made, "polarity") for half in twin]
     assert sentences
     assert not [s for s in sentences if "though" in s]
     assert all(" because " in s or " since " in s or " as " in s for s in sentences)
 
 
-def test_a_sound_trigger_has_each_answer_equally(made: PracticeCorpus):
-    """In sound twins, the wording of a half says nothing about the index of its answer."""
+def test_sound_triggers_have_balanced_answers(made: PracticeCorpus):
     answers = defaultdict(list)
     for twin in twins(made, None):
         for half, wording in zip(twin, wordings(twin), strict=True):
@@ -106,8 +102,7 @@ def test_a_sound_trigger_has_each_answer_equally(made: PracticeCorpus):
     assert all(abs(sum(i) / len(i) - 0.5) < 4 * 0.5 / len(i) ** 0.5 for i in frequent)
 
 
-def test_few_habits_repeat_themselves():
-    """With one habit a kind, its twins come from one frame a domain; with more, from more."""
+def test_more_habits_give_more_frames():
     one, many = (
         generate_corpus(400, strength=0.5, artifacts=["polarity"], habits=habits)
         for habits in (1, 8)
@@ -118,7 +113,7 @@ def test_few_habits_repeat_themselves():
 
 
 def last_words(twin: Twin) -> frozenset[str]:
-    """Return the last word of each half's trigger, which is never one of emphasis."""
+    """Return the last word of each half's trigger, which never serves as emphasis."""
     return frozenset(wording.split()[-1] for wording in wordings(twin))
 
 
@@ -130,8 +125,7 @@ IDS = st.sets(st.integers(0, 50).map(str))
     planted=st.dictionaries(st.integers(0, 50).map(str), st.sampled_from("abc")),
     data=st.data(),
 )
-def test_counts_add_up(ids, planted, data):
-    """Planted and sound are the input, and what was found and taken is what was dropped."""
+def test_counts_of_recall_add_up(ids, planted, data):
     dropped = data.draw(st.sets(st.sampled_from(sorted(ids))) if ids else st.just(set()))
     result = measure_recall(planted, ids, dropped)
     assert result.recall.total + result.false_removals.total == len(ids)
@@ -141,24 +135,20 @@ def test_counts_add_up(ids, planted, data):
     assert result.precision == Ratio(result.recall.count, len(dropped))
 
 
-def test_dropping_exactly_the_planted_is_perfect():
-    """A filter that drops the planted and nothing else has recall 1 and no false removal."""
+def test_dropping_exactly_the_planted_gives_recall_1():
     result = measure_recall({"a": "length", "b": "position"}, ["a", "b", "c"], ["b", "a"])
     assert (result.recall.value, result.false_removals.value) == (1.0, 0.0)
     assert result.by_kind == {"length": Ratio(1, 1), "position": Ratio(1, 1)}
 
 
-def test_what_the_filter_did_not_see_does_not_count():
-    """A planted problem that an earlier step dropped is no miss of this filter."""
+def test_problems_dropped_before_the_filter_do_not_count():
     assert measure_recall({"a": "length", "b": "length"}, ["a"], ["a"]).recall == Ratio(1, 1)
 
 
-def test_a_share_of_nothing_has_no_value():
-    """Without planted problems there is no recall, rather than a zero."""
+def test_recall_without_planted_problems_is_none():
     assert measure_recall({}, ["a"], []).recall.value is None
 
 
-def test_a_dropped_problem_that_did_not_go_in_is_refused():
-    """Ids that do not match are an error, not a silent zero."""
+def test_dropped_problems_outside_the_input_are_refused():
     with pytest.raises(DataError, match="'z' was dropped, but is not in the input"):
         measure_recall({}, ["a"], ["z"])

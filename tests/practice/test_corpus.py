@@ -1,4 +1,4 @@
-"""The practice corpus, its frames and the twins written by hand keep every structural rule."""
+"""The practice corpus, its frames and the handwritten twins: structural rules and balance."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,8 +22,7 @@ def large() -> PracticeCorpus:
     return generate_corpus(5_000, seed=3)
 
 
-def test_5000_twins_keep_every_structural_rule(large: PracticeCorpus):
-    """Of 5,000 twins none breaks a rule for length, overlap, anchor, options or answers."""
+def test_5000_twins_pass_all_structural_rules(large: PracticeCorpus):
     examined = validate.examine_structure(large.dataset, ALL_RULES)
     assert examined.findings == ()
     social = sum(p.origin is not None and p.origin.domain == "social" for p in large.dataset)
@@ -31,13 +30,11 @@ def test_5000_twins_keep_every_structural_rule(large: PracticeCorpus):
     assert examined.checked == wanted
 
 
-def test_a_corpus_is_printed_in_one_line(large: PracticeCorpus):
-    """The representation names the data set, without its votes and planted problems."""
+def test_repr_of_a_corpus_is_one_line(large: PracticeCorpus):
     assert repr(large) == "PracticeCorpus(dataset=<Dataset 'practice': 10000 problems, 5000 twins>)"
 
 
 def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
-    """No sentence occurs twice among 10,000."""
     assert len({problem.sentence for problem in large.dataset}) == 10_000
 
 
@@ -50,8 +47,9 @@ def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
     social=st.floats(0, 1),
     habits=st.integers(1, 8),
 )
-def test_any_arguments_give_sound_structure(twins, seed, strength, artifacts, social, habits):
-    """Whatever is planted, halves are whole twins that keep the rules, and only it is planted."""
+def test_any_arguments_give_whole_twins_that_pass_the_rules(
+    twins, seed, strength, artifacts, social, habits
+):
     made = generate_corpus(
         twins, seed=seed, strength=strength, artifacts=artifacts, social=social, habits=habits
     )
@@ -65,13 +63,11 @@ def test_any_arguments_give_sound_structure(twins, seed, strength, artifacts, so
         assert second == first + 1
 
 
-def test_the_kinds_have_equal_shares(large: PracticeCorpus):
-    """Half of the twins are planted, a quarter of these with each kind."""
+def test_artifacts_are_equally_frequent(large: PracticeCorpus):
     assert Counter(large.planted.values()) == dict.fromkeys(ARTIFACTS, 1_250)
 
 
-def test_the_same_seed_gives_the_same_corpus():
-    """Equal arguments give equal problems, planting and votes; another seed gives others."""
+def test_seed_determines_the_corpus():
     first, again, other = (
         generate_corpus(100, seed=4),
         generate_corpus(100, seed=4),
@@ -84,8 +80,8 @@ def test_the_same_seed_gives_the_same_corpus():
 
 @examples(25)
 @given(twins=st.integers(0, 60), seed=st.integers(0, 2**32), strength=st.floats(0, 1))
-def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed, strength):
-    """A symmetric corpus is the other one with both answers of some sound twins turned round."""
+def test_symmetric_flips_only_answers_of_sound_twins(twins, seed, strength):
+    """Both answers of some sound twins are flipped."""
     plain = generate_corpus(twins, seed=seed, strength=strength)
     made = generate_corpus(twins, seed=seed, strength=strength, symmetric=True)
     assert made.planted == plain.planted
@@ -98,8 +94,7 @@ def test_symmetric_twins_differ_in_the_answers_of_sound_twins_alone(twins, seed,
             assert replace(made.dataset[row], answer=was.answer) == was
 
 
-def test_half_of_the_sound_twins_are_turned():
-    """The coin of symmetric twins is fair: of 4,000 sound twins, half are turned round."""
+def test_symmetric_flips_half_of_the_sound_twins():
     plain, made = (
         generate_corpus(4_000, strength=0),
         generate_corpus(4_000, strength=0, symmetric=True),
@@ -108,13 +103,11 @@ def test_half_of_the_sound_twins_are_turned():
     assert turned / 8_000 == pytest.approx(0.5, abs=0.03)
 
 
-def test_a_corpus_is_today_what_it_was():
-    """The same seed gives the same bytes as in earlier versions."""
+def test_corpus_is_the_same_as_in_earlier_versions():
     assert generate_corpus(200, seed=6).dataset.digest.startswith("0a3285d975ef07f3")
 
 
-def test_the_domains_are_mixed_as_asked():
-    """The share of social twins is the one asked for; 0 and 1 give a single domain."""
+def test_social_sets_the_fraction_of_social_twins():
     for social in (0.0, 0.3, 1.0):
         origins = [problem.origin for problem in generate_corpus(1_000, social=social).dataset]
         share = sum(o is not None and o.domain == "social" for o in origins) / len(origins)
@@ -122,29 +115,26 @@ def test_the_domains_are_mixed_as_asked():
 
 
 def test_answers_and_the_order_of_halves_are_balanced(large: PracticeCorpus):
-    """Each index is the answer of half of the problems, and of half of the first halves."""
     assert Counter(large.dataset.answers) == {0: 5_000, 1: 5_000}
     first_halves = [large.dataset[first].answer for first, _ in large.dataset.twins]
     assert first_halves.count(0) / 5_000 == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_anchor_is_in_neither_option(large: PracticeCorpus):
-    """The anchor is not one of the options."""
+def test_anchor_is_not_an_option(large: PracticeCorpus):
     for problem in large.dataset:
         assert problem.origin is not None
         assert problem.origin.anchor not in problem.options
 
 
 def test_social_options_are_two_people_of_one_gender(large: PracticeCorpus):
-    """No social problem sets a woman against a man."""
     women, men = map(set, read_fillers().pools["names"])
     for problem in large.dataset:
         if problem.origin is not None and problem.origin.domain == "social":
             assert set(problem.options) <= women or set(problem.options) <= men
 
 
-def test_an_option_fits_the_blank_with_the_words_before_it(large: PracticeCorpus):
-    """Objects stand after an article, at their mention and at the blank; names never do."""
+def test_objects_follow_an_article_and_names_do_not(large: PracticeCorpus):
+    """At their mention and at the blank."""
     for problem in large.dataset:
         parts = [word.strip(".,").lower() for word in split_words(problem.sentence)]
         domain = problem.origin.domain if problem.origin else None
@@ -153,8 +143,7 @@ def test_an_option_fits_the_blank_with_the_words_before_it(large: PracticeCorpus
             assert (before == "the") == (domain == "physical")
 
 
-def test_the_planting_is_not_in_the_problems():
-    """A problem carries no trace of its artifact in its origin or elsewhere."""
+def test_problems_do_not_reveal_their_artifact():
     made = generate_corpus(300)
     for problem in made.dataset:
         assert not problem.extra
@@ -176,14 +165,12 @@ def test_the_planting_is_not_in_the_problems():
         ({"artifacts": []}, "a strength above 0 needs an artifact"),
     ],
 )
-def test_what_cannot_be_made_is_refused(arguments, said):
-    """A number out of range or an unknown kind is refused with what to change."""
+def test_invalid_arguments_are_refused(arguments, said):
     with pytest.raises(InputError, match=said):
         generate_corpus(**{"twins": 10, **arguments})
 
 
-def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
-    """When the frames give no new sentence any more, the error says so."""
+def test_too_few_frames_are_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_corpus, "read_frames", lambda: read_frames()[-1:])
     with pytest.raises(DataError, match="use fewer twins or more kinds of artifacts"):
         generate_corpus(5_000, strength=1, artifacts=["association"], social=0)
@@ -192,24 +179,23 @@ def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
 TWINS = [(read_handwritten()[a], read_handwritten()[b]) for a, b in read_handwritten().twins]
 
 
-def test_there_are_72_whole_twins():
-    """There are 72 twins and no singles, half of them in each domain."""
+def test_72_twins_are_handwritten():
     assert len(TWINS) == 72
     assert read_handwritten().singles == ()
     domains = Counter(first.origin.domain for first, _ in TWINS if first.origin)
     assert domains == {"social": 36, "physical": 36}
 
 
-def test_they_pass_structural_validation():
-    """No rule finds a fault, and each is checked on each problem, gender on the social half."""
+def test_handwritten_twins_pass_structural_validation():
+    """Only social problems are checked for gender."""
     rules = validate.StructureRules(complete=True, edit=0.3)
     examined = validate.examine_structure(read_handwritten(), rules)
     assert examined.findings == ()
     assert examined.checked == dict.fromkeys(examined.checked, 144) | {"same gender": 72}
 
 
-def test_the_halves_of_a_twin_have_one_origin_and_name_each_option_once():
-    """Both have the same author, domain and anchor, which is no option; options in one order."""
+def test_handwritten_halves_share_origin_and_options():
+    """Each option is mentioned once, and the anchor is not an option."""
     for first, second in TWINS:
         assert (first.origin, first.options) == (second.origin, second.options), first.id
         for half in (first, second):
@@ -217,22 +203,21 @@ def test_the_halves_of_a_twin_have_one_origin_and_name_each_option_once():
             assert all(half.sentence.count(option) == 1 for option in half.options), half.id
 
 
-def test_sentences_anchors_and_options_vary():
-    """No sentence occurs twice, no anchor more than twice, and no pair of options twice."""
+def test_handwritten_sentences_and_options_are_distinct():
+    """An anchor occurs at most twice."""
     sentences = [half.sentence for twin in TWINS for half in twin]
     assert len(set(sentences)) == 144
     assert max(Counter(first.origin.anchor for first, _ in TWINS if first.origin).values()) <= 2
     assert len({frozenset(first.options) for first, _ in TWINS}) == 72
 
 
-def test_the_order_of_halves_and_ids_give_no_answer_away():
-    """Half of the first halves have each answer, and so has about half of the lower ids."""
+def test_order_of_halves_and_ids_does_not_reveal_answers():
     assert sum(first.answer == 0 for first, _ in TWINS) == 36
     lower = [min(twin, key=lambda half: half.id).answer for twin in TWINS]
     assert 24 <= lower.count(0) <= 48
 
 
-def test_the_place_of_mention_gives_no_answer_away():
+def test_order_of_mention_does_not_reveal_answers():
     """The option mentioned first is listed first in about half of the twins."""
     listed = [
         first.sentence.index(first.options[0]) < first.sentence.index(first.options[1])
@@ -241,7 +226,6 @@ def test_the_place_of_mention_gives_no_answer_away():
     assert 24 <= sum(listed) <= 48
 
 
-def test_they_name_their_source_and_licence():
-    """Every problem says that it is ours and free to use."""
+def test_handwritten_twins_state_source_and_licence():
     origins = {(p.origin.source, p.origin.licence) for p in read_handwritten() if p.origin}
     assert origins == {("winosmith", "Apache-2.0")}

@@ -1,4 +1,4 @@
-"""The simulated crowd votes by the paper's rules, and rejects about as much as its crowd did."""
+"""The simulated crowd: votes by the paper's rules, and the fraction found valid."""
 
 from collections import defaultdict
 
@@ -19,12 +19,12 @@ def made() -> PracticeCorpus:
 
 @pytest.fixture(scope="module")
 def judged(made: PracticeCorpus) -> Filtered:
-    """Return what the default rules for votes make of it."""
+    """Return the result of the default rules for votes."""
     return validate.filter_by_votes(made.dataset, made.votes)
 
 
 def judges_of(votes: tuple[Response, ...], purpose: str) -> dict[str, list[str]]:
-    """Return who voted on each problem for this purpose."""
+    """Return the judges of each problem for this purpose."""
     judges = defaultdict(list)
     for vote in votes:
         if vote.purpose == purpose:
@@ -34,31 +34,29 @@ def judges_of(votes: tuple[Response, ...], purpose: str) -> dict[str, list[str]]
 
 @pytest.mark.parametrize("purpose", ["local", "validate"])
 def test_three_distinct_judges_see_each_problem(made: PracticeCorpus, purpose: str):
-    """Each problem has three different judges for each purpose."""
     judges = judges_of(made.votes, purpose)
     assert set(judges) == set(made.dataset.ids)
     assert all(len(own) == len(set(own)) == 3 for own in judges.values())
 
 
-def test_every_vote_counts(made: PracticeCorpus):
-    """The rules for votes set none aside: no judge wrote a twin, or saw its other half before."""
+def test_all_votes_are_eligible(made: PracticeCorpus):
+    """No judge wrote the twin or saw its other half before."""
     _, aside = validate.select_eligible(made.dataset, made.votes)
     assert aside == ()
 
 
 def test_about_68_percent_are_valid(made: PracticeCorpus, judged: Filtered):
-    """The default rates leave the paper's 68 % of the problems, within 3 points."""
+    """As in the paper, within 3 points."""
     assert len(judged.kept) / len(made.dataset) == pytest.approx(0.68, abs=0.03)
 
 
-def test_votes_reject_for_every_reason(judged: Filtered):
-    """Each of the paper's three rules rejects some problems."""
+def test_votes_reject_for_all_reasons(judged: Filtered):
+    """Those of the paper's three rules."""
     reasons = {entry.reason.split(":")[0] for entry in judged.dropped}
     assert reasons == {"majority", "ambiguity", "word association", "local context"}
 
 
-def test_the_crowd_is_blind_to_what_is_planted(made: PracticeCorpus, judged: Filtered):
-    """Planted problems are found valid as often as sound ones."""
+def test_planted_problems_are_valid_as_often_as_sound_ones(made: PracticeCorpus, judged: Filtered):
     kept = set(judged.kept.ids)
     planted = set(made.planted)
     sound = set(made.dataset.ids) - planted
@@ -67,7 +65,6 @@ def test_the_crowd_is_blind_to_what_is_planted(made: PracticeCorpus, judged: Fil
 
 
 def test_judges_differ_in_reliability(made: PracticeCorpus):
-    """The most reliable judge errs at less than half the rate of the least reliable one."""
     answers = dict(zip(made.dataset.ids, made.dataset.answers, strict=True))
     wrong = defaultdict(list)
     for vote in made.votes:
@@ -77,23 +74,21 @@ def test_judges_differ_in_reliability(made: PracticeCorpus):
     assert rates[0] < rates[-1] / 2
 
 
-def test_the_same_seed_gives_the_same_votes():
-    """Equal arguments give equal votes; another seed gives others."""
+def test_seed_determines_the_votes():
     twins = read_handwritten()
     assert simulate_votes(twins, seed=1) == simulate_votes(twins, seed=1)
     assert simulate_votes(twins, seed=1) != simulate_votes(twins, seed=2)
 
 
-def test_a_perfect_crowd_makes_no_error():
-    """With every rate at zero each judge is right on the whole."""
+def test_crowd_with_error_rate_0_answers_correctly():
     twins = read_handwritten()
     votes = simulate_votes(twins, error_rate=0, ambiguous_rate=0, associative_rate=0)
     answers = dict(zip(twins.ids, twins.answers, strict=True))
     assert all(v.choice == answers[v.problem_id] for v in votes if v.purpose == "validate")
 
 
-def test_a_hopeless_crowd_is_always_wrong():
-    """With an error rate of one each judge is wrong on the whole, with any number of options."""
+def test_crowd_with_error_rate_1_answers_incorrectly():
+    """With any number of options."""
     options = ("cup", "jug", "vase")
     data = Dataset([Problem("a", SENTENCE, options, 2), Problem("b", SENTENCE, options, 0)])
     votes = simulate_votes(data, error_rate=1, ambiguous_rate=0, associative_rate=0)
@@ -101,15 +96,14 @@ def test_a_hopeless_crowd_is_always_wrong():
     assert all(v.choice != answers[v.problem_id] for v in votes if v.purpose == "validate")
 
 
-def test_rates_of_one_mark_everything():
-    """When every problem is ambiguous and associative, hardly any is valid."""
+def test_ambiguous_and_associative_problems_are_rejected():
     twins = read_handwritten()
     votes = simulate_votes(twins, ambiguous_rate=1, associative_rate=1)
     assert len(validate.filter_by_votes(twins, votes).kept) < 0.1 * len(twins)
 
 
-def test_a_pool_just_large_enough_serves():
-    """A twin needs twice the judges and its author; one person fewer is refused, with a number."""
+def test_pool_needs_twice_the_judges_and_the_author():
+    """One person fewer is refused."""
     origin = Origin(author="p02")
     half = Problem("a", SENTENCE, ("cup", "jug"), 0, "t", origin=origin)
     other = Problem("b", SENTENCE.replace("fell", "stayed"), ("cup", "jug"), 1, "t", origin=origin)
@@ -121,13 +115,11 @@ def test_a_pool_just_large_enough_serves():
 
 @pytest.mark.parametrize("arguments", [{"judges": 0}, {"error_rate": 1.1}, {"ambiguous_rate": -1}])
 def test_numbers_out_of_range_are_refused(arguments):
-    """A rate that is no share, or no judge at all, is refused."""
     with pytest.raises(RecipeError, match=r"must be a (whole number, 1 or|number from 0)"):
         simulate_votes(read_handwritten(), **arguments)
 
 
 def test_withheld_answers_are_refused():
-    """A crowd can't be simulated without the answers; the error names the problem."""
     blind = read_handwritten().blind()
     with pytest.raises(DataError, match=f"the answer of '{blind.ids[0]}' is withheld"):
         simulate_votes(blind)

@@ -1,4 +1,4 @@
-"""A small release, and ways to break it."""
+"""A small release, and functions that change or verify releases."""
 
 import json
 import shutil
@@ -33,16 +33,16 @@ ABOUT: dict[str, Any] = {
         {"name": "person", "licence": "CC0-1.0"},
     ],
 }
-"""What is said of the small release."""
+"""The statements about the small release."""
 
 
 def about(**changes: Any) -> About:
-    """Return what is said of the small release, with changes."""
+    """Return the statements about the small release, with changes."""
     return parse_about({**ABOUT, **changes})
 
 
 def sets() -> dict[str, Dataset]:
-    """Return the small release's problems, whose sides share no contributor."""
+    """Return the problems of the small release, whose splits share no contributor."""
     made = practice.generate_corpus(60, seed=3).dataset
     alone = [block for block in find_blocks(made) if len(block) == 2]
     halves = [made[row] for block in alone for row in block][:80]
@@ -72,7 +72,7 @@ def sets() -> dict[str, Dataset]:
 
 
 def write_sets(folder: Path, parts: dict[str, Dataset]) -> Path:
-    """Write each part into a folder."""
+    """Write each part to a file in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, dataset in parts.items():
         formats.write(dataset.problems, folder / f"{part}.jsonl")
@@ -80,18 +80,17 @@ def write_sets(folder: Path, parts: dict[str, Dataset]) -> Path:
 
 
 def by(data: Dataset, **changes: str | None) -> Dataset:
-    """Return the problems with another origin."""
+    """Return the problems with changes in their origin."""
     changed = (replace(p, origin=replace(p.origin or Origin(), **changes)) for p in data)
     return Dataset(changed, data.name)
 
 
 def lines(path: Path) -> list[str]:
-    """Return the lines of a file."""
     return path.read_text("utf-8").splitlines()
 
 
 def build_pool(folder: Path, problems: Iterable[Problem], **tables: Any) -> Path:
-    """Write problems into a folder and return the folder of a build of them, without a filter."""
+    """Build a benchmark of problems without a filter, and return its folder."""
     formats.write([*problems], folder / "twins.jsonl")
     table: dict[str, Any] = {
         "name": "pool",
@@ -107,7 +106,7 @@ def build_pool(folder: Path, problems: Iterable[Problem], **tables: Any) -> Path
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
-    """Return a small release: nested training sets with a family, dev and test."""
+    """Return a small release: nested training sets with one family, dev and test."""
     installed("pyarrow")
     folder = tmp_path_factory.mktemp("small")
     source = write_sets(folder / "source", sets())
@@ -116,12 +115,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
 
 @pytest.fixture
 def copied(small: ReleaseResult, tmp_path: Path) -> Path:
-    """Return a copy of the small release that may be broken."""
+    """Return a copy of the small release that a test can change."""
     return Path(shutil.copytree(small.folder, tmp_path / "copy" / small.folder.name))
 
 
 def seal(folder: Path, **changes: Any) -> Path:
-    """Make checksums, digest and address fit what is there, as who breaks a release well would."""
+    """Update checksums, digest and folder name to match the files, as a careful forger would."""
     record = json.loads((folder / "release.json").read_text("utf-8")) | changes
     outside = ("release.json", "checksums.txt")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -140,7 +139,7 @@ def seal(folder: Path, **changes: Any) -> Path:
 
 
 def rewritten(content: Content, where: Path) -> Path:
-    """Write a release that was never checked."""
+    """Write a release without checking it."""
     where.mkdir(parents=True)
     return where.rename(
         where.with_name(make_folder_name(write_files(content, where, lambda done, note: None)))
@@ -157,12 +156,12 @@ def with_problem(
 
 
 def found(folder: Path, **arguments: Any) -> list[str]:
-    """Return what is wrong with a release, in sentences."""
+    """Return the faults of a release as sentences."""
     return [str(fault) for fault in verify(folder, **arguments).faults]
 
 
 @pytest.fixture
 def no_leftovers(tmp_path: Path) -> Iterator[Path]:
-    """Return a folder in which no hidden folder is left when the test is over."""
+    """Yield a folder, and check that it contains no hidden folder after the test."""
     yield tmp_path / "out"
     assert not list((tmp_path / "out").glob(".*"))

@@ -1,4 +1,4 @@
-"""Faults to plant in a release that was copied: each is a function of its folder."""
+"""Faults to plant in a copied release: each is a function of its folder."""
 
 import json
 import re
@@ -9,7 +9,7 @@ Plant = Callable[[Path], None]
 
 
 def in_line(path: str, number: int, change: Callable[[str], str]) -> Plant:
-    """Return a plant that changes one line of a file, counted from 1."""
+    """Return a plant that changes one line of a file; line numbers start at 1."""
 
     def plant(folder: Path) -> None:
         lines = (folder / path).read_text("utf-8").split("\n")
@@ -20,7 +20,7 @@ def in_line(path: str, number: int, change: Callable[[str], str]) -> Plant:
 
 
 def in_text(path: str, old: str, new: str) -> Plant:
-    """Return a plant that replaces the first occurrence of a text, which must be there."""
+    """Return a plant that replaces the first match of a pattern, which must exist."""
 
     def plant(folder: Path) -> None:
         text = (folder / path).read_text("utf-8")
@@ -31,7 +31,7 @@ def in_text(path: str, old: str, new: str) -> Plant:
 
 
 def placed(path: str, text: str) -> Plant:
-    """Return a plant that puts a file with this text into the folder."""
+    """Return a plant that writes a file with this text."""
 
     def plant(folder: Path) -> None:
         (folder / path).parent.mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def placed(path: str, text: str) -> Plant:
 
 
 def in_record(change: Callable[[dict], object]) -> Plant:
-    """Return a plant that changes what release.json says."""
+    """Return a plant that changes the record in release.json."""
 
     def plant(folder: Path) -> None:
         record = json.loads((folder / "release.json").read_text("utf-8"))

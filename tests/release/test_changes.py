@@ -1,4 +1,4 @@
-"""The release after a release: what changed, what may not come back, and which side stays."""
+"""Releases after a previous release: changes, withdrawn problems and splits."""
 
 import json
 from dataclasses import replace
@@ -18,8 +18,7 @@ from winosmith.release._source import read_previous
 STONES = "tombstones.jsonl"
 
 
-def test_the_next_release_says_what_changed(small: ReleaseResult, tmp_path: Path) -> None:
-    """Added, withdrawn, changed and moved are told by id; a tombstone has no text."""
+def test_next_release_lists_changes_by_id(small: ReleaseResult, tmp_path: Path) -> None:
     parts = sets()
     train, dev = list(parts["train_xl"]), list(parts["dev"])
     moved, gone = dev[:2], dev[2:4]
@@ -51,11 +50,13 @@ def test_the_next_release_says_what_changed(small: ReleaseResult, tmp_path: Path
         {"id": gone_ids[1], **versions, "answered": True},
     ]
     assert found(done.folder) == []
-    _comes_back(done, tmp_path, parts)
+    _check_withdrawn_problems(done, tmp_path, parts)
 
 
-def _comes_back(done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]) -> None:
-    """Check that what was withdrawn does not come back unasked."""
+def _check_withdrawn_problems(
+    done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]
+) -> None:
+    """Check that withdrawn problems return only on request, and never to test."""
     source = write_sets(tmp_path / "again", parts)
     later = about(version="1.2.0", date="2026-12-02")
     with pytest.raises(DataError, match="2 problems were withdrawn"):
@@ -76,8 +77,8 @@ def _comes_back(done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]) 
         release(source, back, tmp_path / "other", previous=done.folder, new_ids=True)
 
 
-def test_what_became_of_a_problem_is_told(small: ReleaseResult, tmp_path: Path) -> None:
-    """One new problem in the place of one that is gone is an edit, by its source id or lineage."""
+def test_replaced_problems_are_listed_as_edits(small: ReleaseResult, tmp_path: Path) -> None:
+    """A new problem replaces an old one if it has its source id or descends from it."""
     parts = sets()
     train, dev = parts["train_xl"], parts["dev"]
     typo, bent, half = train[30], dev[2], train[21]
@@ -106,8 +107,9 @@ def test_what_became_of_a_problem_is_told(small: ReleaseResult, tmp_path: Path) 
     assert found(done.folder) == []
 
 
-def test_an_answer_that_was_published_is_no_test(small: ReleaseResult, tmp_path: Path) -> None:
-    """A problem of train that moves to test is refused, or left out."""
+def test_published_problem_is_refused_in_test_or_left_out(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
     parts = sets()
     new = {
         **parts,
@@ -126,8 +128,8 @@ def test_an_answer_that_was_published_is_no_test(small: ReleaseResult, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["twin", "contributor"])
-def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> None:
-    """What a release had on a side stays, and nothing comes to test, though contributors join."""
+def test_larger_file_keeps_the_splits(kind: str, tmp_path: Path) -> None:
+    """No problem moves to test, even if new problems join contributors of different splits."""
     data = practice.generate_corpus(90, seed=4).dataset
     told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
     splitting = Splitting((kind,), dev=0.2, test=0.2)
@@ -142,8 +144,8 @@ def test_a_file_that_has_grown_is_split_as_before(kind: str, tmp_path: Path) -> 
     assert second.content.omitted_counts == {}
 
 
-def test_a_root_and_a_parent_elsewhere_are_two_problems(small: ReleaseResult) -> None:
-    """A grandchild is no child of its root, also if the previous release gave both one name."""
+def test_root_and_parent_outside_a_release_have_two_ids(small: ReleaseResult) -> None:
+    """Also if the previous release gave both the same id."""
     data = Dataset([replace(sets()["dev"][0], lineage=Lineage("r", "p"))])
     before = read_previous(small.folder)
     one = assign_ids({"dev": data}, "small")["dev"][0]

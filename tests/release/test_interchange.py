@@ -1,4 +1,4 @@
-"""Exports run in the harnesses that they are made for, and give winosmith's own figures there."""
+"""Exported tasks run in their harnesses and give winosmith's own scores."""
 
 import importlib.util
 import json
@@ -54,7 +54,7 @@ print("RESULT" + json.dumps(found))
 
 
 def _run(script: str, *arguments: str, where: Path) -> Any:
-    """Run a script in a process of its own, whose libraries warn as they like."""
+    """Run a script in a separate process, where warnings of libraries aren't errors."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *arguments],
         capture_output=True,
@@ -68,8 +68,9 @@ def _run(script: str, *arguments: str, where: Path) -> Any:
 
 @pytest.mark.long
 @pytest.mark.models
-def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: Path) -> None:
-    """lm-evaluation-harness, run on the exports, gives the scores of `solve.Causal` to 1e-4."""
+def test_lm_eval_scores_match_causal_to_1e_4(
+    make_language_model: MakeModel, tmp_path: Path
+) -> None:
     installed("lm_eval")
     runs: list[tuple[str, str, Literal["partial", "full"], bool | None]] = [
         ("gpt2", "", "partial", None),
@@ -89,13 +90,10 @@ def test_the_harness_gives_our_scores(make_language_model: MakeModel, tmp_path: 
 
 
 @pytest.mark.models
-def test_the_harnesss_own_winogrande_gives_our_scores(
+def test_winogrande_task_of_lm_eval_compares_the_same_texts(
     data_dir: Path, make_language_model: MakeModel, tmp_path: Path
 ) -> None:
-    """On WinoGrande's dev part its own winogrande task compares what our export does.
-
-    Six of the 1,267 sentences have two spaces after the blank, of which its task keeps one.
-    """
+    """Six of the 1,267 dev sentences have two spaces after the blank; lm-eval's task keeps one."""
     installed("lm_eval")
     spec = importlib.util.find_spec("lm_eval")
     assert spec is not None
@@ -138,8 +136,7 @@ print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.s
 
 
 @pytest.mark.long
-def test_inspect_scores_the_export(tmp_path: Path) -> None:
-    """inspect_ai, run on the export with a model that says A, gets the share that A is right."""
+def test_inspect_accuracy_matches_a_model_that_answers_a(tmp_path: Path) -> None:
     installed("inspect_ai")
     name = write_inspect_task(DATA, tmp_path / "task")
     assert name == "made_by_hand_2"
@@ -155,8 +152,7 @@ def test_inspect_scores_the_export(tmp_path: Path) -> None:
     assert metrics["stderr"] > 0
 
 
-def test_an_export_needs_answers(tmp_path: Path) -> None:
-    """Problems without an answer are refused with the first ids, and no folder is made."""
+def test_export_without_answers_is_refused(tmp_path: Path) -> None:
     for export in (write_lm_eval_task, write_inspect_task):
         with pytest.raises(DataError, match="19 of 19 problems have no answer \\('0-0', "):
             export(DATA.blind(), tmp_path / "task")
@@ -165,16 +161,14 @@ def test_an_export_needs_answers(tmp_path: Path) -> None:
     assert not (tmp_path / "task").exists()
 
 
-def test_a_canary_is_one_comment(tmp_path: Path) -> None:
-    """A canary with a line break adds no line to the program of a task."""
+def test_canary_adds_only_one_line_of_code(tmp_path: Path) -> None:
     for canary in ("x", "x\nimport os\u2028import sys"):
         name = write_inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
         _, *rest = (tmp_path / f"{len(canary)}" / f"{name}.py").read_text("utf-8").splitlines()
         assert rest[0].startswith('"""')
 
 
-def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
-    """A folder with something else in it, or with another export, is refused."""
+def test_export_does_not_overwrite_other_files(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
     with pytest.raises(OutputError, match="was not written by winosmith"):
         write_lm_eval_task(DATA, tmp_path)
@@ -188,10 +182,9 @@ def test_an_export_overwrites_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("harness", "file"), [("lm-eval", "twins_partial.yaml"),
                                                ("inspect-ai", "twins.py")])  # fmt: skip
-def test_the_command_exports(
+def test_convert_writes_the_folder_of_a_harness(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], harness: str, file: str
 ) -> None:
-    """`winosmith convert --to` a harness writes its folder, and says how to run it."""
     source, target = tmp_path / "twins.jsonl", tmp_path / "the task"
     formats.write(make_twins(3), source)
     assert main(["convert", str(source), str(target), "--to", harness]) == 0

@@ -1,4 +1,4 @@
-"""Keyed releases: coins choose presentations after all checks, are kept, and are proved."""
+"""Keyed releases: coins that choose presentations are drawn after all checks, kept and verified."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def _source(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
-    """Return a keyed release of the small sets, with a problem that has one presentation."""
+    """Return a keyed release of the small sets and a problem with only one presentation."""
     installed("pyarrow")
     folder = tmp_path_factory.mktemp("keyed")
     return release(_source(folder / "source"), about(), folder / "out", new_ids=True, keyed=True)
@@ -47,7 +47,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> ReleaseResult:
 
 @pytest.fixture
 def copied(keyed: ReleaseResult, tmp_path: Path) -> Path:
-    """Return a copy of the keyed release, next to its private folder."""
+    """Return a copy of the keyed release, next to a copy of its private folder."""
     shutil.copytree(keyed.folder.parent, tmp_path / "copy")
     return tmp_path / "copy" / keyed.folder.name
 
@@ -63,8 +63,7 @@ def _check_published(content: Content, found: KeyedRelease) -> None:
         assert shown[pair.a.id] in (form, replace(form, answer=None))
 
 
-def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: ReleaseResult) -> None:
-    """Each block has the presentation of its coin, in every file; the owner has both."""
+def test_keyed_release_publishes_presentations_by_coins(keyed: ReleaseResult) -> None:
     assert found(keyed.folder) == found(keyed.folder, private=keyed.private_folder) == []
     coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
@@ -80,8 +79,7 @@ def test_a_keyed_release_publishes_the_presentations_of_its_coins(keyed: Release
     assert all(not key.startswith("csv.") for p in keyed.content.problems for key in p.extra)
 
 
-def test_the_commitment_and_the_power_are_in_the_card(keyed: ReleaseResult) -> None:
-    """Card, Croissant and release.json have the commitment; none has a coin or a secret byte."""
+def test_card_has_commitment_and_power_but_no_secret(keyed: ReleaseResult) -> None:
     statement = keyed.content.keyed
     assert statement is not None
     secret = json.loads((_private(keyed.folder) / COINS).read_text("utf-8"))["bytes"]
@@ -98,7 +96,6 @@ def test_the_commitment_and_the_power_are_in_the_card(keyed: ReleaseResult) -> N
 def test_two_releases_of_the_same_data_differ_only_by_coins(
     keyed: ReleaseResult, tmp_path: Path
 ) -> None:
-    """Ids, presentations and numbers of blocks are the same; the bytes and coins are new."""
     again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
     one, other = read_keyed_release(keyed.folder), read_keyed_release(again.folder)
     assert one.pairs == other.pairs
@@ -111,10 +108,9 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
     assert any(one.startswith("private/coins.json: its coins belong to another") for one in wrong)
 
 
-def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
-    """A run after an interrupted one takes its bytes, a finished release keeps its own."""
+def test_secret_bytes_survive_repeats_and_interrupts(tmp_path: Path) -> None:
     source, out = _source(tmp_path / "source"), tmp_path / "out"
-    key = get_or_draw_key(out, about())  # as a run that was killed before it wrote the release
+    key = get_or_draw_key(out, about())  # like a run that was killed before it wrote the release
     assert get_pending_path(out, about()).stat().st_mode & 0o077 == 0
     done = release(source, about(), out, new_ids=True, keyed=True)
     kept = json.loads((_private(done.folder) / COINS).read_text("utf-8"))["bytes"]
@@ -126,8 +122,7 @@ def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path
         release(source, about(), out, new_ids=True, keyed=True)
 
 
-def test_a_version_that_was_released_without_coins_gets_none(tmp_path: Path) -> None:
-    """Nothing is drawn if the version exists without coins, or if a problem is refused."""
+def test_refused_releases_draw_no_coins(tmp_path: Path) -> None:
     out = tmp_path / "out"
     source = write_sets(tmp_path / "source", {"dev": sets()["dev"]})
     release(source, about(), out)
@@ -158,7 +153,6 @@ def _edit(path: Path, old: str, new: str) -> None:
 def test_changed_private_files_are_found(
     name: str, old: str, new: str, fault: str, copied: Path
 ) -> None:
-    """`verify --private` reports coins, bytes and presentations that don't fit the commitment."""
     _edit(_private(copied) / name, old, new)
     (wrong,) = found(copied, private=_private(copied))
     assert wrong.startswith(fault)
@@ -166,21 +160,19 @@ def test_changed_private_files_are_found(
 
 
 def test_missing_coins_are_found(copied: Path) -> None:
-    """Without the file of coins, or with an incorrect number of blocks, nothing is proved."""
     (_private(copied) / COINS).unlink()
     (wrong,) = found(copied, private=_private(copied))
     assert re.match(r"private/coins\.json: .*No such file", wrong)
 
 
-def test_another_presentation_or_commitment_is_found(keyed: ReleaseResult, tmp_path: Path) -> None:
-    """A release that was rewritten in other presentations, or with other counts, is found."""
+def test_changed_presentation_or_counts_are_found(keyed: ReleaseResult, tmp_path: Path) -> None:
     coins = read_keyed_release(keyed.folder)
     pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
     other = pair.b if coins.get_published(pair) == pair.a else pair.a
     dev = Dataset((other if p.id == other.id else p for p in keyed.content.parts["dev"]), "dev")
     changed = replace(keyed.content, parts={**keyed.content.parts, "dev": dev})
     wrong = rewritten(changed, tmp_path / "dev/x")
-    assert found(wrong) == []  # the other presentation is as good; only the coins show the change
+    assert found(wrong) == []  # equally valid; only the coins reveal the change
     (fault,) = found(wrong, private=keyed.private_folder)
     assert fault.startswith("private/coins.json: its coins belong to another release, or the")
     copy = Path(shutil.copytree(keyed.folder, tmp_path / "card" / keyed.folder.name))
@@ -189,10 +181,10 @@ def test_another_presentation_or_commitment_is_found(keyed: ReleaseResult, tmp_p
     assert any(re.search("release.json: it states .* by a coin flip, not", f) for f in faults)
 
 
-def test_the_next_version_has_new_coins_and_the_same_ids(
+def test_next_version_has_new_coins_and_the_same_ids(
     keyed: ReleaseResult, small: ReleaseResult, tmp_path: Path
 ) -> None:
-    """Other coins are no change; ids stay after a keyed and after an ordinary release."""
+    """New coins aren't listed as changes. The previous release may be keyed or not."""
     source = _source(tmp_path / "source")
     how: dict[str, Any] = {"new_ids": True, "keyed": True}
     done = release(
@@ -207,8 +199,7 @@ def test_the_next_version_has_new_coins_and_the_same_ids(
     assert found(after.folder, private=after.private_folder) == []
 
 
-def test_a_build_is_released_keyed(tmp_path: Path) -> None:
-    """Answers of a build's test set follow the coins, and what it withholds is not published."""
+def test_private_answers_of_a_keyed_build_match_its_coins(tmp_path: Path) -> None:
     built = build_pool(tmp_path, practice.generate_corpus(60, seed=2).dataset)
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
@@ -230,10 +221,9 @@ def test_a_build_is_released_keyed(tmp_path: Path) -> None:
             assert (right == answer[old]) == (form.sentence == sentence[old])
 
 
-def test_the_command_reports_coins(
+def test_release_keyed_prints_blocks_and_commitment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`release --keyed` prints the numbers of blocks, the power and the commitment."""
     installed("pyarrow")
     monkeypatch.chdir(tmp_path)
     write_sets(tmp_path / "source", {"dev": sets()["dev"]})

@@ -1,4 +1,4 @@
-"""A release is read by the programs that it is made for, offline, and says the same to each."""
+"""Releases load offline in the programs that they target, with equal contents."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,6 @@ print("RESULT" + json.dumps([found, len(default)]))
 
 
 def test_datasets_loads_every_configuration(small: ReleaseResult, tmp_path: Path) -> None:
-    """`datasets.load_dataset(folder, size)` gives typed rows with each problem as it is."""
     installed("datasets")
     found, default = json.loads(
         run_alone(LOAD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
@@ -82,8 +81,9 @@ def _by_mlcroissant(folder: Path, where: Path) -> list[Any]:
     return json.loads(run_alone(CROISSANT, str(folder), where=where).split("RESULT", 1)[1])
 
 
-def test_mlcroissant_validates_and_reads(small: ReleaseResult, tmp_path: Path) -> None:
-    """Mlcroissant finds no error and nothing to warn of, and reads every record set whole."""
+def test_mlcroissant_reports_no_fault_and_reads_all_records(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
     errors, warnings, found, stated = _by_mlcroissant(small.folder, tmp_path)
     assert (errors, warnings) == ([], [])
     assert found == {
@@ -98,8 +98,7 @@ def test_mlcroissant_validates_and_reads(small: ReleaseResult, tmp_path: Path) -
     assert "No cue of dev is flagged." in stated["rai:dataBiases"]
 
 
-def test_mlcroissant_reads_what_the_makers_state(tmp_path: Path) -> None:
-    """Every field of responsible AI, persons, organisations, keywords and licence are read back."""
+def test_mlcroissant_reads_the_statements_of_the_authors(tmp_path: Path) -> None:
     asked = [
         Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(4)), n % 4,
                 blank=None)
@@ -148,10 +147,7 @@ print("RESULT" + json.dumps([board["name"], board["evaluation_framework"],
 """
 
 
-def test_inspect_reads_the_task_of_the_hubs_leaderboard(
-    small: ReleaseResult, tmp_path: Path
-) -> None:
-    """eval.yaml is a task of inspect_ai, whose samples are the problems of dev."""
+def test_inspect_reads_eval_yaml_of_the_leaderboard(small: ReleaseResult, tmp_path: Path) -> None:
     installed("inspect_ai")
     found = run_alone(BOARD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
     assert json.loads(found) == [
@@ -175,8 +171,9 @@ print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy
 
 
 @pytest.mark.long
-def test_inspect_scores_a_release(small: ReleaseResult, copied: Path, tmp_path: Path) -> None:
-    """inspect_ai runs the release's task; a model that says B gets the share that B is right."""
+def test_inspect_accuracy_matches_a_model_that_answers_b(
+    small: ReleaseResult, copied: Path, tmp_path: Path
+) -> None:
     installed("inspect_ai")
     dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
     arguments = ("small.py", str(len(dev)), str(tmp_path / "logs"))
@@ -185,8 +182,7 @@ def test_inspect_scores_a_release(small: ReleaseResult, copied: Path, tmp_path: 
     assert accuracy == pytest.approx(np.mean([p.answer == 1 for p in dev]))
 
 
-def test_our_own_reader_reads_it(small: ReleaseResult) -> None:
-    """`winosmith.formats` reads JSON Lines, Parquet and labels as what was released."""
+def test_formats_read_returns_the_released_problems(small: ReleaseResult) -> None:
     for part, dataset in small.content.parts.items():
         assert formats.read(small.folder / f"data/{part}.jsonl") == dataset
         assert formats.read(small.folder / f"data/{part}.parquet") == dataset
@@ -194,8 +190,8 @@ def test_our_own_reader_reads_it(small: ReleaseResult) -> None:
     assert labels == small.content.parts["dev"].answers
 
 
-def test_a_table_of_questions_is_read_as_it_was(tmp_path: Path) -> None:
-    """Parquet tells that there is no blank, or which of several `_` it is."""
+def test_parquet_round_trip_keeps_the_position_of_the_blank(tmp_path: Path) -> None:
+    """A text may have no blank, or other underscores."""
     held = [
         Problem("q", "What is __init__?", ("a method", "x_"), 0, blank=None),
         Problem("r", "Which _ is it?", tuple("abcdefg"), blank=None),
@@ -215,7 +211,7 @@ labels = st.none() | texts.map(str.strip)
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Draw a problem with anything that one may have."""
+    """Draw a problem with any combination of fields."""
     options = draw(st.lists(texts, min_size=2, max_size=5, unique_by=str.strip))
     edit = st.builds(Edit, st.just("insert"), st.integers(0, 99), st.just(""), texts)
     lineage = st.builds(
@@ -235,10 +231,9 @@ def problems(draw: st.DrawFn) -> Problem:
 
 @examples(40)
 @given(held=st.lists(problems(), min_size=1, max_size=3))
-def test_a_table_is_written_and_read_without_loss(
+def test_parquet_round_trip_is_exact_and_deterministic(
     held: list[Problem], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """What goes into Parquet comes out equal, and twice the same bytes."""
     folder = tmp_path_factory.mktemp("tables")
     raw = format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"})
     assert format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"}) == raw

@@ -1,4 +1,4 @@
-"""A finished build becomes a release: what is told of its filter, and what is never published."""
+"""Releases of finished builds: statements about the filter, and problems that stay private."""
 
 import hashlib
 import json
@@ -19,14 +19,13 @@ from winosmith.release._content import digest_text
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a finished build by AFLite."""
+    """Return the folder of a finished AFLite build."""
     chosen = {"ensemble_size": 16, "train_size": 60, "cutoff": 5, "again": False}
     pool = practice.generate_corpus(120, seed=2).dataset
     return build_pool(tmp_path_factory.mktemp("pool"), pool, filter=chosen, measure={"splits": 1})
 
 
-def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Path) -> None:
-    """Removed problems carry the phase, ids are new, and the funnel stands in the card."""
+def test_release_of_a_build_states_phases_and_funnel(built: Path, tmp_path: Path) -> None:
     done = release(built, about(), tmp_path / "out")
     assert found(done.folder, private=built / "private") == []
     assert found(done.folder, private=done.private_folder) == []
@@ -49,8 +48,7 @@ def test_a_build_is_released_with_what_its_filter_did(built: Path, tmp_path: Pat
     ] == list(formats.read(done.private_folder / "test.jsonl").answers)
 
 
-def test_nothing_private_is_published(built: Path, tmp_path: Path) -> None:
-    """No withheld sentence, no old id and no digest of a private file is in the release."""
+def test_release_has_no_withheld_text_old_id_or_private_digest(built: Path, tmp_path: Path) -> None:
     done = release(built, about(), tmp_path / "out")
     text = b"\n".join(everything(done.folder).values())
     for record in map(json.loads, lines(built / "private/withheld.jsonl")):
@@ -61,8 +59,7 @@ def test_nothing_private_is_published(built: Path, tmp_path: Path) -> None:
         assert hashlib.sha256(path.read_bytes()).hexdigest().encode() not in text
 
 
-def test_a_build_that_was_changed_is_refused(built: Path, tmp_path: Path) -> None:
-    """A build without its last file, or with a file that changed, is not released."""
+def test_changed_or_unfinished_build_is_refused(built: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(built, tmp_path / "copy"))
     (copy / "dev.jsonl").write_text((copy / "dev.jsonl").read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(InputError, match=r"dev\.jsonl was changed after the build"):
@@ -73,8 +70,7 @@ def test_a_build_that_was_changed_is_refused(built: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_path: Path) -> None:
-    """A problem that the private folder withholds is found before anything is written."""
+def test_build_that_publishes_a_withheld_problem_is_refused(built: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(built, tmp_path / "copy"))
     leak = formats.read(copy / "dev.jsonl")[0]
     line = json.dumps({**json.loads(lines(copy / "dev.jsonl")[0]), "stage": "x", "reason": "y"})
@@ -85,8 +81,8 @@ def test_a_build_that_publishes_what_is_withheld_is_refused(built: Path, tmp_pat
     assert leak.answer is not None
 
 
-def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
-    """What was left out as a copy of a dev problem tells nothing that dev does not tell."""
+def test_withheld_copies_of_dev_are_no_fault(tmp_path: Path) -> None:
+    """Such a copy reveals nothing that dev doesn't."""
     data = practice.generate_corpus(60, seed=2).dataset
     again = [replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x") for p in data]
     built = build_pool(tmp_path, [*data, *again])
@@ -97,8 +93,8 @@ def test_a_copy_held_back_beside_dev_stops_no_release(tmp_path: Path) -> None:
     assert found(done.folder, private=built / "private") == []
 
 
-def test_the_owner_gets_the_answer_of_the_copy_that_stays(tmp_path: Path) -> None:
-    """Of two copies with different answers one was withdrawn; the other keeps its own answer."""
+def test_remaining_copy_keeps_its_own_private_answer(tmp_path: Path) -> None:
+    """The copy with the other answer was withdrawn."""
     data = practice.generate_corpus(60, seed=2).dataset
     liars = [
         replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x", answer=1 - (p.answer or 0))

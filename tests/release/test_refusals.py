@@ -1,4 +1,4 @@
-"""What is not released, and what to do about it."""
+"""Releases that are refused, with advice."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from winosmith.release import Splitting, release
 
 
 def _halves(parts: dict[str, Dataset]) -> dict[str, Dataset]:
-    """Add the halves of a twin that share few words to train and test, with ids of halves."""
+    """Add one half of a twin to train and the other to test; they share few words."""
     texts = ("The cup hit the jug, and _ fell.", "Whatever anyone says of it, buy a _ today.")
     return parts | {
         part: Dataset(
@@ -25,8 +25,7 @@ def _halves(parts: dict[str, Dataset]) -> dict[str, Dataset]:
     }  # fmt: skip
 
 
-def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
-    """Contributor-disjoint sides are refused where a problem has no contributor."""
+def test_splits_by_contributor_need_all_contributors(tmp_path: Path) -> None:
     parts = sets()
     source = write_sets(tmp_path / "source", {**parts, "dev": by(parts["dev"], author=None)})
     with pytest.raises(DataError, match="16 of 81 problems have no contributor"):
@@ -49,8 +48,7 @@ def test_what_is_not_known_is_not_promised(tmp_path: Path) -> None:
          "belongs to another problem in train_x"),
     ],
 )  # fmt: skip
-def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftovers: Path) -> None:
-    """Copies across sides, missing answers, addresses and licences are refused with what to do."""
+def test_unreleasable_problems_are_refused(change: Any, told: str, no_leftovers: Path) -> None:
     source = write_sets(no_leftovers.parent / "source", change(sets()))
     with pytest.raises(InputError, match=told):
         release(source, about(), no_leftovers)
@@ -58,8 +56,7 @@ def test_what_must_not_be_released_is_refused(change: Any, told: str, no_leftove
 
 
 @pytest.mark.parametrize("withheld", [0, 1])
-def test_ids_that_tell_the_answer_are_refused(tmp_path: Path, withheld: int) -> None:
-    """A test file whose ids end in the answer is refused, even if not all answers are known."""
+def test_ids_that_reveal_answers_are_refused(tmp_path: Path, withheld: int) -> None:
     made = practice.generate_corpus(80, seed=9).dataset
     told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
     told[:withheld] = [replace(p, answer=None) for p in told[:withheld]]
@@ -71,8 +68,8 @@ def test_ids_that_tell_the_answer_are_refused(tmp_path: Path, withheld: int) -> 
 
 
 @pytest.mark.parametrize("mark", [" ", "\u200b", "  e\u0301"])
-def test_signs_that_nobody_sees_reveal_no_answer(tmp_path: Path, mark: str) -> None:
-    """Spaces and other Unicode forms in a sentence are no part of its text that solvers read."""
+def test_invisible_characters_that_reveal_answers_are_refused(tmp_path: Path, mark: str) -> None:
+    """Here: spacing and Unicode variants, which aren't part of the text that solvers read."""
     made = practice.generate_corpus(80, seed=9).dataset
     formats.write(
         [replace(p, sentence=p.sentence + mark * (p.answer or 0)) for p in made],
@@ -100,10 +97,10 @@ def test_signs_that_nobody_sees_reveal_no_answer(tmp_path: Path, mark: str) -> N
         ("CC-BY-ND-4.0", "CC-BY-ND-4.0", None),
     ],
 )
-def test_licences_that_do_not_fit_are_refused(
+def test_incompatible_licences_are_refused(
     inner: str, outer: str, told: str | None, tmp_path: Path
 ) -> None:
-    """A freer whole can't hold ShareAlike, NonCommercial or NoDerivatives, but by permission."""
+    """A stated permission allows any licence."""
     parts = {k: by(v, licence=inner, source="x") for k, v in sets().items() if k in ("dev", "test")}
     source = write_sets(tmp_path / "source", parts)
     table = {"name": "x", "licence": inner}
@@ -117,8 +114,8 @@ def test_licences_that_do_not_fit_are_refused(
     assert "- permission: by letter, 2026-10-01" in (done.folder / "LICENCES.md").read_text("utf-8")
 
 
-def test_a_perturbed_problem_needs_a_licence_to_adapt(tmp_path: Path) -> None:
-    """Perturbed problems of a NoDerivatives source are refused even in a release as strict."""
+def test_perturbed_problems_of_noderivatives_are_refused(tmp_path: Path) -> None:
+    """Also if the release itself has that licence."""
     parts = sets()
     parts = {k: by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}
     source = write_sets(tmp_path / "source", parts)

@@ -1,4 +1,4 @@
-"""What a release holds, what it leaves out, and what it refuses."""
+"""Releases: their files, omitted problems and refusals."""
 
 import csv
 import hashlib
@@ -29,8 +29,7 @@ from winosmith.release import TEMPLATE, ReleaseResult, Splitting, read_about, re
 from winosmith.release._content import digest_text
 
 
-def test_the_folder_is_named_by_what_it_holds(small: ReleaseResult, tmp_path: Path) -> None:
-    """The same source gives the same name and bytes elsewhere; one letter more gives another."""
+def test_folder_name_depends_only_on_the_content(small: ReleaseResult, tmp_path: Path) -> None:
     source = write_sets(tmp_path / "source", sets())
     again = release(source, about(), tmp_path / "out", new_ids=True)
     assert again.folder.name == small.folder.name
@@ -40,8 +39,7 @@ def test_the_folder_is_named_by_what_it_holds(small: ReleaseResult, tmp_path: Pa
     assert other.folder.name != small.folder.name
 
 
-def test_sha256sum_reads_the_checksums(small: ReleaseResult) -> None:
-    """`sha256sum --check` passes over the whole folder, and names every file but its own."""
+def test_sha256sum_accepts_checksums_of_all_other_files(small: ReleaseResult) -> None:
     done = subprocess.run(
         ["sha256sum", "--check", "--strict", "checksums.txt"],
         cwd=small.folder,
@@ -52,8 +50,7 @@ def test_sha256sum_reads_the_checksums(small: ReleaseResult) -> None:
     assert len(done.stdout.splitlines()) == len(everything(small.folder)) - 1
 
 
-def test_no_answer_of_test_is_anywhere(small: ReleaseResult) -> None:
-    """Test has no answers and no extra but ours; its key lies beside, for the owner alone."""
+def test_answers_of_test_are_only_in_the_private_folder(small: ReleaseResult) -> None:
     blind = formats.read(small.folder / "data/test.jsonl")
     assert set(blind.answers) == {None}
     assert {key for p in blind for key in p.extra} == {CANARY}
@@ -68,8 +65,7 @@ def test_no_answer_of_test_is_anywhere(small: ReleaseResult) -> None:
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 
 
-def test_every_file_that_takes_one_carries_the_canary(small: ReleaseResult) -> None:
-    """The canary is in every problem, and in every file but those of bare numbers and checksums."""
+def test_canary_is_in_every_problem_and_text_file(small: ReleaseResult) -> None:
     mark = small.content.canary.encode()
     bare = re.compile(
         r".*\.lst|CONTRIBUTORS\.csv|checksums\.txt|tombstones\.jsonl|.*/winosmith\.json"
@@ -81,8 +77,7 @@ def test_every_file_that_takes_one_carries_the_canary(small: ReleaseResult) -> N
         assert all(mark in line for line in lines)
 
 
-def test_the_card_has_the_hubs_sections_and_settings(small: ReleaseResult) -> None:
-    """README.md begins with YAML that names each configuration's files, and has every section."""
+def test_card_has_the_sections_and_settings_of_the_hub(small: ReleaseResult) -> None:
     text = (small.folder / "README.md").read_text("utf-8")
     _, front, body = text.split("---\n", 2)
     told = yaml.safe_load(front)
@@ -103,8 +98,8 @@ def test_the_card_has_the_hubs_sections_and_settings(small: ReleaseResult) -> No
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
 
 
-def test_the_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path: Path) -> None:
-    """A release of test alone lists no labels and no tasks, which it does not have."""
+def test_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path: Path) -> None:
+    """A release of test alone has no labels and no tasks."""
     source = write_sets(tmp_path / "source", {"test": sets()["test"]})
     alone = release(source, about(), tmp_path / "out", new_ids=True)
     for folder, count in ((small.folder, 17), (alone.folder, 13)):
@@ -114,11 +109,7 @@ def test_the_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path:
         assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)
 
 
-def test_the_datasheet_says_not_stated(small: ReleaseResult, tmp_path: Path) -> None:
-    """The datasheet has the seven sections, fills in what is known, and invents nothing.
-
-    The source of all others, "*", has words on the card.
-    """
+def test_datasheet_has_statements_or_not_stated(small: ReleaseResult, tmp_path: Path) -> None:
     text = (small.folder / "DATASHEET.md").read_text("utf-8")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
         "Motivation", "Composition", "Collection process", "Preprocessing, cleaning, labelling",
@@ -139,8 +130,8 @@ def test_the_datasheet_says_not_stated(small: ReleaseResult, tmp_path: Path) -> 
     assert "| All other sources | CC0-1.0 | not stated |" in card
 
 
-def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
-    """Each contributor's problems are counted once, and no name runs as a formula."""
+def test_contributors_are_counted_by_pseudonym(tmp_path: Path) -> None:
+    """A name can't be a spreadsheet formula."""
     parts = sets()
     dev = by(parts["dev"], author="=HYPERLINK()")
     source = write_sets(tmp_path / "source", {**parts, "dev": dev})
@@ -153,8 +144,7 @@ def test_contributors_get_credit_by_pseudonym(tmp_path: Path) -> None:
     assert {row["train"] for row in rows if row["contributor"].startswith("e")} == {"0"}
 
 
-def test_embargo_is_respected(tmp_path: Path) -> None:
-    """Problems under embargo and their copies are left out of every file, and counted."""
+def test_embargoed_problems_and_copies_are_left_out(tmp_path: Path) -> None:
     parts = sets()
     hidden = parts["dev"][3]
     copy = replace(hidden, id="copy", twin_id=None, options=hidden.options[::-1], answer=0)
@@ -167,8 +157,8 @@ def test_embargo_is_respected(tmp_path: Path) -> None:
         assert hidden.sentence.encode() not in raw
 
 
-def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
-    """Judges (not its author), contributor, anchor and lineage, and never the hour."""
+def test_problems_have_origin_and_judges_but_no_time(tmp_path: Path) -> None:
+    """Votes by the problem's author don't count."""
     parts = sets()
     dated = [
         replace(p, origin=replace(p.origin or Origin(), created="2026-10-02T13:05:00+01:00"))
@@ -195,8 +185,7 @@ def test_a_problem_tells_how_it_came_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["contributor", "source"])
-def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
-    """Sides of a split file share no contributor or source, and are a tenth too large at most."""
+def test_splits_of_one_file_are_disjoint(kind: str, tmp_path: Path) -> None:
     data = practice.generate_corpus(60, seed=4).dataset
     spread = [
         replace(p, origin=replace(p.origin or Origin(), source=f"s{hash_of(p.twin_id) % 15}"))
@@ -219,12 +208,11 @@ def test_one_file_is_split_on_request(kind: str, tmp_path: Path) -> None:
 
 
 def hash_of(text: str | None) -> int:
-    """Return a number that is the same in every run."""
+    """Return a number that is equal in all runs."""
     return int(hashlib.sha256(str(text).encode()).hexdigest()[:8], 16)
 
 
-def test_a_version_is_released_once(small: ReleaseResult, tmp_path: Path) -> None:
-    """Another release of the same version is refused, and so is one that was changed since."""
+def test_second_release_of_a_version_is_refused(small: ReleaseResult, tmp_path: Path) -> None:
     out = tmp_path / "out"
     source = write_sets(tmp_path / "source", sets())
     first = release(source, about(), out)
@@ -237,8 +225,8 @@ def test_a_version_is_released_once(small: ReleaseResult, tmp_path: Path) -> Non
         "private", first.folder.name]  # fmt: skip
 
 
-def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
-    """The next release of the benchmark removes it; the folder of a run that goes on stays."""
+def test_hidden_folders_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    """Folders of other benchmarks and of runs in progress stay."""
     source, out = write_sets(tmp_path / "source", sets()), tmp_path / "out"
     for name in (".small-0.9.0.x8d_f3k2", ".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"):
         (out / name / "data").mkdir(parents=True)
@@ -251,8 +239,7 @@ def test_the_hidden_folder_of_a_killed_run_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
-    """Ctrl-C while files are written ends with 130, and no folder is left, whole or hidden."""
+def test_interrupt_leaves_no_folder(tmp_path: Path) -> None:
     formats.write(
         practice.generate_corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl"
     )
@@ -271,8 +258,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert list(out.iterdir()) == []
 
 
-def test_the_template_of_release_toml_has_every_key_and_no_facts(tmp_path: Path) -> None:
-    """The texts about the benchmark are empty, and refused until they are filled in."""
+def test_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     filled = TEMPLATE
     for key, given in {
         "title": '"My quiz"',
@@ -293,8 +279,7 @@ def test_the_template_of_release_toml_has_every_key_and_no_facts(tmp_path: Path)
     assert read_about(tmp_path / "all.toml").judges == "pseudonyms"
 
 
-def test_the_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
-    """The card of a quiz whose longest option is the key says so; its tables are Markdown."""
+def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
     words = [hashlib.sha256(f"{n}".encode()).hexdigest()[:6] for n in range(900)]
     asked = [
         Problem(f"q{n}", f"{' '.join(words[9 * n :][:5])}|?",
@@ -342,14 +327,13 @@ def test_the_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"source": []}, "source is []; it must be a list of one or more tables"),
     ],
 )
-def test_what_is_wrong_in_release_toml_is_told(change: dict[str, Any], told: str) -> None:
-    """An unknown key, a missing one or a value that does not fit is named."""
+def test_faults_in_release_toml_are_reported(change: dict[str, Any], told: str) -> None:
     with pytest.raises(RecipeError, match=re.escape(told)):
         about(**change)
 
 
-def test_fields_of_the_sources_format_stay_where_answers_are_public(tmp_path: Path) -> None:
-    """What only the source's format knew is kept in train, and left out of test."""
+def test_fields_of_the_source_format_are_omitted_from_test(tmp_path: Path) -> None:
+    """They could reveal answers."""
     parts = {
         part: Dataset(
             (replace(p, extra=Extra({"wsc.source": f"page {n}"})) for n, p in enumerate(held)), part
@@ -362,13 +346,10 @@ def test_fields_of_the_sources_format_stay_where_answers_are_public(tmp_path: Pa
     assert not any("wsc.source" in p.extra for p in done.content.parts["test"])
 
 
-def test_copies_are_counted_wherever_a_release_is_told(
+def test_copies_are_counted_in_files_and_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Card, datasheet, release.json, terminal and proof count copies and contradictions.
-
-    Contradictions in test are told to the owner alone: only there the answers are known.
-    """
+    """Contradictions in test are reported only to the owner, who has the answers."""
     parts = sets()
     train, test = parts["train_xl"], parts["test"]
     copy, liar = (replace(p, id=f"{p.id}-x", twin_id=None) for p in (train[0], test[0]))
@@ -402,8 +383,7 @@ def test_copies_are_counted_wherever_a_release_is_told(
     assert json.loads(capsys.readouterr().out)["copies"]["count"] == 2
 
 
-def test_a_release_of_questions_says_what_its_problems_are(tmp_path: Path) -> None:
-    """Cards of questions with seven options tell of questions and of seven; the release holds."""
+def test_card_and_datasheet_describe_questions_with_7_options(tmp_path: Path) -> None:
     asked = [
         Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(7)), n % 7,
                 blank=None)

@@ -1,4 +1,4 @@
-"""Every kind of fault that is planted in a release is found, and nothing else is."""
+"""Verification finds every planted fault and no other."""
 
 import json
 import shutil
@@ -46,15 +46,13 @@ def _remove(path: str) -> Plant:
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip
-def test_a_fault_of_the_folder_is_found(plant: Plant, fault: str, copied: Path) -> None:
-    """What is missing or too many in the folder, and a record that says otherwise, is found."""
+def test_faults_of_folder_and_record_are_found(plant: Plant, fault: str, copied: Path) -> None:
     plant(copied)
     faults = found(copied)
     assert any(one.startswith(fault) for one in faults), faults
 
 
-def test_no_change_of_a_file_passes_the_released_checksums(copied: Path) -> None:
-    """One more byte in any file of a release contradicts its checksums."""
+def test_one_added_byte_contradicts_the_checksums(copied: Path) -> None:
     record = json.loads((copied / "release.json").read_text("utf-8"))
     paths = [path for path in sorted(copied.rglob("*")) if path.is_file()]
     assert len(paths) > 20
@@ -66,29 +64,28 @@ def test_no_change_of_a_file_passes_the_released_checksums(copied: Path) -> None
     assert not list(find_checksum_faults(copied, record, compute_checksums(copied)))
 
 
-def test_another_name_of_the_folder_is_found(copied: Path) -> None:
-    """A release under another name than its address has that one fault."""
+def test_renamed_folder_is_the_only_fault(copied: Path) -> None:
     address = copied.name
     (fault,) = found(copied.rename(copied.with_name("small-latest")))
     assert f"the folder's name must be {address}" in fault
 
 
-def test_a_sound_release_has_no_fault(small: ReleaseResult, copied: Path) -> None:
-    """A release as it was written has no fault, nor has a copy with recomputed checksums."""
+def test_correct_release_has_no_fault(small: ReleaseResult, copied: Path) -> None:
     whole = verify(small.folder, private=small.private_folder)
     assert (whole.faults, whole.private) == ((), True)
     assert found(seal(copied)) == []
 
 
 def _private(folder: Path, test: Dataset) -> Path:
-    """Write a private folder with all that one may hold."""
+    """Write a private folder with every possible file."""
     write_sets(folder, {"test": test})
     (folder / "test-labels.lst").write_text("1\n2\n", "utf-8")
     return folder
 
 
-def test_what_is_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None:
-    """A withheld problem and ids from before the build are found, given the private folder."""
+def test_published_withheld_problems_and_old_ids_are_found(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
@@ -103,8 +100,8 @@ def test_what_is_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None
     assert all("an id from before the build" in fault for fault in faults[1:])
 
 
-def test_a_copy_of_what_is_itself_withheld_is_found(small: ReleaseResult, tmp_path: Path) -> None:
-    """A copy of a dev problem is no secret; a copy of a problem that is held back is one."""
+def test_copy_is_a_fault_if_its_original_is_withheld(small: ReleaseResult, tmp_path: Path) -> None:
+    """A copy of a dev problem isn't secret."""
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
     reason = {"stage": "copies", "reason": "copy: identical to a kept problem"}
@@ -117,8 +114,8 @@ def test_a_copy_of_what_is_itself_withheld_is_found(small: ReleaseResult, tmp_pa
         assert len(found(small.folder, private=private)) == faults
 
 
-def test_a_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult) -> None:
-    """The SHA-256 of the private labels in a public file is found: they could be tried."""
+def test_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult) -> None:
+    """Attackers could compare it with the checksums of all possible answers."""
     assert small.private_folder is not None
     digits = sha256(small.private_folder / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
@@ -126,8 +123,10 @@ def test_a_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResul
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
-def test_an_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
-    """A build that withholds nothing has an empty file, whose checksum public files have, too."""
+def test_checksum_of_an_empty_private_file_is_no_fault(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
+    """Public files can be empty too."""
     assert small.private_folder is not None
     key = Path(shutil.copytree(small.private_folder, tmp_path / "key"))
     (key / "withheld.jsonl").touch()
@@ -135,8 +134,8 @@ def test_an_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path)
 
 
 @pytest.mark.parametrize("ids", ["p{}", "{}"])
-def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path) -> None:
-    """A column of ids gets the new ids, and a number that is an old id by chance no fault."""
+def test_partner_columns_get_new_ids(ids: str, tmp_path: Path) -> None:
+    """A number that happens to equal an old id is no fault."""
     made = practice.generate_corpus(60, seed=5).dataset
     rows = [
         {"id": ids.format(n), "sentence": p.sentence, "option1": p.options[0],
@@ -154,8 +153,7 @@ def test_a_partner_has_its_new_id_and_a_number_is_none(ids: str, tmp_path: Path)
     assert (shown <= {*done.content.parts["train"].ids}) == (ids == "p{}")
 
 
-def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
-    """With the answers at hand, ids that give them away are found in the finished release."""
+def test_revealing_ids_of_the_test_set_are_found(tmp_path: Path) -> None:
     made = practice.generate_corpus(60, seed=5).dataset
     mark = make_canary(made)
     told = Dataset(
@@ -169,7 +167,6 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     assert any("the id's last character gives the answer away" in fault for fault in faults)
 
 
-def test_about_is_checked_by_the_rules_of_release_toml(small: ReleaseResult) -> None:
-    """What release.json says of a release reads back as what its makers said."""
+def test_about_in_release_json_is_a_round_trip(small: ReleaseResult) -> None:
     record = json.loads((small.folder / "release.json").read_text("utf-8"))
     assert parse_about(record["about"]) == small.content.about

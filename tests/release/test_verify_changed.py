@@ -1,4 +1,4 @@
-"""A release that somebody changed at random is verified without a crash, and never passes."""
+"""Verification of releases with random changes neither crashes nor passes."""
 
 import random
 import re
@@ -15,7 +15,7 @@ VALUES = (
     "null", "true", "0", "-1", "1e400", "NaN", "9" * 5000, '""', '"x"', '"\\ud800"', "[]", "[[1]]",
     "{}", '{"a":1,"a":2}', "[" * 3000, '{"a":' * 3000, '"//[::1"', '"http://[/"', '"../../x"',
 )  # fmt: skip
-"""What has undone readers before, in the place of any value."""
+"""JSON values that once crashed readers."""
 
 PIECES = (
     b"",
@@ -28,7 +28,7 @@ PIECES = (
     b"a" * 200_000,
     b"\xe2\x80\xa8",
 )
-"""The same, in the place of any bytes."""
+"""Bytes that once crashed readers."""
 
 Random = random.Random
 
@@ -70,7 +70,7 @@ CHANGES: tuple[Callable[[bytes, Random], bytes], ...] = (
 
 
 def _sealed(folder: Path) -> Path:
-    """Make the checksums fit, unless release.json can't be read."""
+    """Update the checksums, unless release.json can't be read."""
     try:
         return seal(folder)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, OSError):
@@ -78,7 +78,7 @@ def _sealed(folder: Path) -> Path:
 
 
 def _verified(small: ReleaseResult, where: Path, seed: int) -> None:
-    """Change a file of a release, or two, as a seed says, and verify it as it is and sealed."""
+    """Change one or two files of a release at random, and verify it, also with new checksums."""
     rng = Random(seed)
     folder = Path(shutil.copytree(small.folder, where / small.folder.name))
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
@@ -98,12 +98,12 @@ def _verified(small: ReleaseResult, where: Path, seed: int) -> None:
     ],
     ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}",
 )
-def test_no_changed_release_crashes_or_passes(
+def test_random_changes_neither_crash_nor_pass(
     seeds: Sequence[int], small: ReleaseResult, tmp_path: Path
 ) -> None:
-    """Files with other values, keys, bytes and lines are faults by the released checksums.
+    """Changed values, keys, bytes and lines contradict the released checksums.
 
-    With checksums that fit again, the release is read to its end.
+    With updated checksums, verification reads the release to its end.
     """
     for seed in seeds:
         where = tmp_path / str(seed)

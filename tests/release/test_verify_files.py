@@ -1,4 +1,4 @@
-"""A fault in one file of a release is found, though every checksum fits."""
+"""Faults in one file of a release are found although every checksum matches."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from tests.release.plants import Plant, in_line, in_record, in_text, placed
 
 
 def _parquet(change: Callable[[object], object]) -> Plant:
-    """Return a plant that changes the table of dev."""
+    """Return a plant that changes the Parquet table of dev."""
 
     def plant(folder: Path) -> None:
         path = folder / "data/dev.parquet"
@@ -23,7 +23,7 @@ def _parquet(change: Callable[[object], object]) -> Plant:
 
 
 def _swapped(table):
-    """Return a table whose first two rows have changed places."""
+    """Return a table whose first two rows are exchanged."""
     return table.take([1, 0, *range(2, len(table))])
 
 
@@ -160,12 +160,11 @@ IN_FILES: dict[str, tuple[Plant, str]] = {
         r"data/train_xl\.jsonl:\d+: 1 problem .*no licence is stated for the source 'person'",
     ),
 }
-"""Faults with recomputed checksums, digest and address: a plant, and the fault that is found."""
+"""Faults with updated checksums, digest and folder name: a plant, and the expected message."""
 
 
 @pytest.mark.parametrize("name", IN_FILES)
-def test_a_fault_in_a_file_is_found_under_right_checksums(name: str, copied: Path) -> None:
-    """What is planted in a file is found, with the place, although every checksum fits."""
+def test_fault_in_one_file_is_found_despite_checksums(name: str, copied: Path) -> None:
     plant, fault = IN_FILES[name]
     plant(copied)
     faults = found(seal(copied))

@@ -1,4 +1,4 @@
-"""A fault that all files of a release share is found, and nothing else is."""
+"""Faults that all files of a release share are found, and no others."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def _extra(**more: object) -> Callable[[Problem], Problem]:
 
 
 def _named(content: Content, problem: Problem) -> Problem:
-    """Return a problem with the id that its sentence and options make."""
+    """Return a problem with the id that belongs to its sentence and options."""
     return replace(problem, id=f"{content.about.name}-{digest_text(problem)[:12]}")
 
 
@@ -43,7 +43,7 @@ def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Co
 def _halves_across(
     one: tuple[str, tuple[str, ...]], other: tuple[str, tuple[str, ...]]
 ) -> Callable[[Content], Content]:
-    """Return a plant that adds a text with options to train_xl and another to dev, unmarked."""
+    """Return a plant that adds one text to train_xl and another to dev, without a twin id."""
 
     def plant(content: Content) -> Content:
         parts = dict(content.parts)
@@ -192,25 +192,22 @@ IN_PROBLEMS: dict[str, tuple[Callable[[Content], Content], str]] = {
         r"data/dev\.jsonl:1: 1 problem .*their licence is CC-BY-NC-4\.0, but release\.toml states",
     ),
 }
-"""Faults that go through every file alike: a plant in the content, and the one thing told."""
+"""Faults in all files of a release: a plant in its content, and the expected message."""
 
 
 @pytest.mark.parametrize("name", IN_PROBLEMS)
-def test_a_fault_that_all_files_share_is_found_and_nothing_else(
-    name: str, small: ReleaseResult, tmp_path: Path
-) -> None:
-    """A release written whole with a fault in its problems has that one fault."""
+def test_shared_fault_is_the_only_fault(name: str, small: ReleaseResult, tmp_path: Path) -> None:
     plant, told = IN_PROBLEMS[name]
     faults = found(rewritten(plant(small.content), tmp_path / "new" / "it"))
     matching = [fault for fault in faults if re.match(told, fault)]
     assert matching, faults
-    allowed = ("is not derived from", "the order is not")  # an id or a place changes with the text
+    allowed = ("is not derived from", "the order is not")  # both depend on the text
     rest = [f for f in faults if f not in matching and not any(a in f for a in allowed)]
     assert not rest
 
 
 def _swapped(content: Content) -> Content:
-    """Return the content with a twin of dev and a twin of train in each other's place."""
+    """Return the content with a twin of dev and a twin of train exchanged."""
     dev, train = list(content.parts["dev"]), list(content.parts["train_xl"])
     dev[:2], train[30:32] = train[30:32], dev[:2]
     parts = {"dev": Dataset(dev, "dev"), "train_xl": Dataset(train, "train_xl")}
@@ -218,14 +215,12 @@ def _swapped(content: Content) -> Content:
 
 
 def _moved(content: Content) -> Content:
-    """Return the content with a twin moved from dev to train."""
     dev, train = content.parts["dev"], content.parts["train_xl"]
     parts = {"dev": dev[2:], "train_xl": Dataset([*train, *dev[:2]], "train_xl")}
     return replace(content, parts={**content.parts, **parts})
 
 
 def _removed(content: Content) -> Content:
-    """Return the content without a twin of dev."""
     return replace(content, parts={**content.parts, "dev": content.parts["dev"][2:]})
 
 
@@ -240,10 +235,9 @@ def _removed(content: Content) -> Content:
         (_removed, ["dev"]),
     ],
 )
-def test_a_change_in_all_files_contradicts_the_digests(
+def test_consistent_change_contradicts_the_digests(
     change: Callable[[Content], Content], parts: list[str], small: ReleaseResult, tmp_path: Path
 ) -> None:
-    """An answer or a split that is changed alike in all files, with all counts, is found."""
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]

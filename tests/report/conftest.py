@@ -1,4 +1,4 @@
-"""A page with every kind of block on it, and axe-core to inspect it with."""
+"""A page with every kind of block and chart."""
 
 from collections.abc import Callable
 
@@ -12,18 +12,18 @@ from winosmith.report import _svg
 
 @pytest.fixture(autouse=True)
 def _drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw whatever a test here draws."""
+    """Draw all charts of the test again, without the cache."""
     monkeypatch.setattr(_svg, "_render_chart", ANEW)
 
 
 @pytest.fixture(scope="session")
 def drawings() -> dict[str, tuple[report.Svg, ...]]:
-    """Return one of every drawing, from made-up figures."""
+    """Return one of every chart, from made-up numbers."""
     return draw_all()
 
 
 def draw_all() -> dict[str, tuple[report.Svg, ...]]:
-    """Return one of every drawing, from made-up figures."""
+    """Return one of every chart, from made-up numbers."""
     rng = np.random.default_rng(0)
     points, answers = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
     counts = rng.integers(0, 50, (2, 40))
@@ -74,7 +74,7 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
 
 @pytest.fixture(scope="session")
 def sections() -> Callable[[str], list[report.Section]]:
-    """Return what makes sections in which every slot for text holds the same text."""
+    """Return a function that makes sections with the same text in every slot."""
     return sections_of
 
 
@@ -99,7 +99,7 @@ def sections_of(text: str) -> list[report.Section]:
 
 @pytest.fixture(scope="session")
 def full_page(drawings: dict[str, tuple[report.Svg, ...]]) -> str:
-    """Return a page with every kind of block and every drawing."""
+    """Return a page with every kind of block and every chart."""
     long = "a_long_name_without_any_space_in_it_" * 6
     figures = [
         report.Drawing(f"The {name}.", panels, signature="data:0123|n:4|seed:0")

@@ -1,4 +1,4 @@
-"""The page in a real browser: no request, no fault, nothing cut, and no objection of axe-core."""
+"""The page in a real browser: no requests, nothing cut off, and no complaints of axe-core."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ def page_file(full_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Opened:
-    """A page that was opened, with what it asked for and what the console said."""
+    """An opened page, with its requests and console messages."""
 
     def __init__(self, context: Any, path: Path):
         self.requests: list[str] = []
@@ -39,7 +39,7 @@ class Opened:
     params=[(1200, "light"), (360, "light"), (360, "dark")], ids=["desktop", "phone", "dark"]
 )
 def opened(request: pytest.FixtureRequest, browser: Any, page_file: Path) -> Iterator[Opened]:
-    """Open the page on a desktop, on a phone, and on a phone in the dark."""
+    """Open the page on a desktop, on a phone, and on a phone in dark mode."""
     width, scheme = request.param
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=False
@@ -48,16 +48,15 @@ def opened(request: pytest.FixtureRequest, browser: Any, page_file: Path) -> Ite
     context.close()
 
 
-def test_the_page_asks_for_nothing_and_nothing_is_wrong(opened: Opened, page_file: Path) -> None:
-    """The file itself is all that is read, and the console stays empty."""
+def test_page_makes_no_requests_and_logs_nothing(opened: Opened, page_file: Path) -> None:
     opened.page.wait_for_load_state("networkidle")
     assert [url for url in opened.requests if not url.startswith("data:")] == [page_file.as_uri()]
     assert opened.complaints == []
 
 
 @pytest.mark.long
-def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
-    """Wide tables and long words stay inside the screen; what is wide scrolls in its own box."""
+def test_page_never_scrolls_sideways(opened: Opened) -> None:
+    """Wide tables scroll in their own box."""
     opened.page.evaluate(OPEN_ALL)
     scroll, inner = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert scroll <= inner
@@ -69,8 +68,9 @@ def test_the_page_never_scrolls_sideways(opened: Opened) -> None:
 
 
 @pytest.mark.long
-def test_every_drawing_has_a_name(opened: Opened, drawings: dict[str, tuple[Any, ...]]) -> None:
-    """The browser's own accessibility tree shows each drawing as an image with its title."""
+def test_charts_have_a_name_in_the_accessibility_tree(
+    opened: Opened, drawings: dict[str, tuple[Any, ...]]
+) -> None:
     for panels in drawings.values():
         for panel in panels:
             image = opened.page.get_by_role("img", name=panel.title).first
@@ -80,8 +80,7 @@ def test_every_drawing_has_a_name(opened: Opened, drawings: dict[str, tuple[Any,
 
 
 @pytest.mark.long
-def test_text_in_drawings_is_legible(opened: Opened) -> None:
-    """No text of a drawing is smaller than 9 pixels, on a phone either."""
+def test_text_in_charts_has_at_least_9_pixels(opened: Opened) -> None:
     sizes = opened.page.evaluate(
         """[...document.querySelectorAll('svg text')].map(
         e => parseFloat(getComputedStyle(e).fontSize)
@@ -92,8 +91,8 @@ def test_text_in_drawings_is_legible(opened: Opened) -> None:
 
 
 @pytest.mark.long
-def test_no_text_is_cut_off_by_its_drawing(opened: Opened) -> None:
-    """Every label lies inside its drawing, whatever font the browser has."""
+def test_labels_are_inside_their_chart(opened: Opened) -> None:
+    """Whatever font the browser has."""
     cut = opened.page.evaluate(
         """[...document.querySelectorAll('svg text')].filter(e => {
           const t = e.getBoundingClientRect(), s = e.ownerSVGElement.getBoundingClientRect();
@@ -108,7 +107,7 @@ def test_no_text_is_cut_off_by_its_drawing(opened: Opened) -> None:
 def test_axe_finds_no_fault(
     request: pytest.FixtureRequest, browser: Any, page_file: Path, axe_source: str
 ) -> None:
-    """axe-core reports no violation of WCAG 2.2 AA or its best practices, by day and by night."""
+    """It checks WCAG 2.2 AA and best practices, in light and dark mode."""
     for width, scheme in ((1200, "light"), (360, "dark")):
         context = browser.new_context(
             viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True
@@ -121,8 +120,7 @@ def test_axe_finds_no_fault(
 
 
 @pytest.mark.long
-def test_on_paper_nothing_is_hidden_in_a_box(browser: Any, page_file: Path) -> None:
-    """In print nothing scrolls: tables and code show all of what they hold, in light colours."""
+def test_printed_page_hides_nothing_and_is_light(browser: Any, page_file: Path) -> None:
     context = browser.new_context(viewport={"width": 720, "height": 1000}, color_scheme="dark")
     page = Opened(context, page_file).page
     page.emulate_media(media="print", color_scheme="dark")

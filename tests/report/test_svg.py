@@ -1,4 +1,4 @@
-"""Drawings: the same every time, self-describing, small, and safe."""
+"""Charts: deterministic, self-describing, small and safe."""
 
 import re
 from collections.abc import Callable
@@ -23,17 +23,16 @@ ALONG = report.DepthCurve([0, 2], [1, 0.75], [1, 0.5], [1, 0.9], [3])
 
 
 def a_funnel(name: str = "valid") -> report.Svg:
-    """Return a small drawing with a text of the caller's in it."""
+    """Return a small chart with a given text in it."""
     return report.draw_funnel([("collected", 70), (name, 40)], title=name)
 
 
 def tag(element: Element) -> str:
-    """Return an element's name without its vocabulary."""
+    """Return an element's name without its namespace."""
     return element.tag.rpartition("}")[2]
 
 
-def test_a_drawing_is_the_same_every_time_whatever_the_users_settings() -> None:
-    """Neither a second call nor the user's own matplotlib settings change a byte."""
+def test_charts_do_not_depend_on_matplotlib_settings() -> None:
     first = a_funnel()
     with mpl.rc_context({"font.size": 31, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         second = a_funnel()
@@ -41,23 +40,22 @@ def test_a_drawing_is_the_same_every_time_whatever_the_users_settings() -> None:
     assert first == second
 
 
-def test_titles_stand_where_matplotlib_finds_room_for_them(
+def test_fixed_title_position_is_matplotlibs_own(
     drawings: Drawings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No drawing has anything above its axes that its title would have to make room for."""
+    """No chart has anything above its axes that would move the title."""
     monkeypatch.setitem(_svg._SETTINGS, "axes.titley", None)
     assert draw_all() == drawings
 
 
-def test_threads_draw_the_same() -> None:
-    """Drawings made at once by several threads are those made one after the other."""
+def test_threads_draw_the_same_charts() -> None:
     names = [f"stage {number}" for number in range(6)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(a_funnel, names)) == [a_funnel(name) for name in names]
 
 
-def test_every_drawing_names_and_describes_itself(drawings: Drawings) -> None:
-    """Each is an image with a title and a description that its label refers to."""
+def test_charts_have_a_title_and_a_description(drawings: Drawings) -> None:
+    """Their label refers to both."""
     for panels in drawings.values():
         for panel in panels:
             root = fromstring(panel.markup)
@@ -71,8 +69,7 @@ def test_every_drawing_names_and_describes_itself(drawings: Drawings) -> None:
             assert panel.description
 
 
-def test_drawings_load_nothing_and_run_nothing(drawings: Drawings) -> None:
-    """They hold no script, style sheet, image or address; references stay inside."""
+def test_charts_load_nothing_and_run_nothing(drawings: Drawings) -> None:
     allowed = {"svg", "title", "desc", "g", "path", "text", "use", "defs", "clipPath", "rect",
                "pattern"}  # fmt: skip
     for panels in drawings.values():
@@ -81,11 +78,11 @@ def test_drawings_load_nothing_and_run_nothing(drawings: Drawings) -> None:
             assert {tag(element) for element in root.iter()} <= allowed
             values = [v for e in root.iter() for k, v in e.attrib.items() if k.endswith("href")]
             assert all(value.startswith("#") for value in values)
-            assert panel.markup.count("http") == 1  # the name of the SVG vocabulary
+            assert panel.markup.count("http") == 1  # the name of the SVG namespace
 
 
-def test_references_point_to_what_is_there(drawings: Drawings) -> None:
-    """Every id is unique and used, and every reference finds one, inline too."""
+def test_references_have_unique_targets(drawings: Drawings) -> None:
+    """Every id except title and description is used, inline too."""
     for panels in drawings.values():
         for panel in panels:
             for markup, prefix in ((panel.markup, ""), (panel.inline("f1"), "f1-")):
@@ -95,8 +92,7 @@ def test_references_point_to_what_is_there(drawings: Drawings) -> None:
                 assert set(used) == set(ids) - {f"{prefix}title", f"{prefix}desc"}
 
 
-def test_inline_drawings_follow_the_colours_of_the_page(drawings: Drawings) -> None:
-    """Inline, every colour is a variable of the page's style sheet."""
+def test_inline_charts_use_the_pages_colour_variables(drawings: Drawings) -> None:
     css = report.render_page("x", [])
     for role in COLOURS:
         assert css.count(f"--{role}:") == 2, "one for light pages, one for dark ones"
@@ -106,8 +102,8 @@ def test_inline_drawings_follow_the_colours_of_the_page(drawings: Drawings) -> N
             assert "var(" not in panel.markup
 
 
-def test_points_are_cheap() -> None:
-    """A scatter of 1,500 points takes less than 60 kB, and shows every one of them."""
+def test_scatter_of_1500_points_takes_less_than_60_kb() -> None:
+    """All points are drawn."""
     rng = np.random.default_rng(0)
     (panel,) = report.draw_scatter_plots(
         [report.ScatterPanel("all", rng.normal(size=(1500, 2)), np.arange(1500) % 2)]
@@ -117,8 +113,8 @@ def test_points_are_cheap() -> None:
     assert sum(path.count("M") for path in dots) == 1500
 
 
-def test_small_multiples_share_their_axes() -> None:
-    """Panels of one figure have the same limits, so that they compare."""
+def test_panels_share_their_axes() -> None:
+    """So they can be compared."""
     near = report.ScatterPanel("near", [[0, 0], [1, 1]], [0, 1])
     far = report.ScatterPanel("far", [[0, 0], [90, 1]], [0, 1])
     ticks = [
@@ -128,8 +124,8 @@ def test_small_multiples_share_their_axes() -> None:
     assert "80" in ticks[0]
 
 
-def test_descriptions_tell_the_figures() -> None:
-    """Who can't see a drawing reads its figures."""
+def test_descriptions_state_the_numbers() -> None:
+    """For readers who can't see a chart."""
     assert a_funnel().description == "collected: 70; valid: 40"
     phases = report.draw_phase_sizes([400, 300], [100, 50])
     assert phases.description == (
@@ -146,8 +142,7 @@ def test_descriptions_tell_the_figures() -> None:
     )
 
 
-def test_nothing_to_draw_is_no_error() -> None:
-    """A filter that ran no phase, kept no row or was given no stage can still be shown."""
+def test_charts_of_empty_data_are_drawn() -> None:
     empty = [
         report.draw_funnel([]),
         report.draw_phase_sizes([], []),
@@ -159,15 +154,15 @@ def test_nothing_to_draw_is_no_error() -> None:
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
 
-def test_a_single_depth_is_a_whole_number() -> None:
-    """The axis of depths has no fraction, even if only the roots are drawn."""
+def test_axis_of_depths_has_no_fractions() -> None:
+    """Even if only roots are drawn."""
     roots = {"toy": report.DepthCurve([0], [0.5])}
     texts = re.findall(r">([^<]*)</text>", report.draw_depth_accuracy(roots, [(0, 9)]).markup)
     assert texts[texts.index("accuracy") + 1 : texts.index("depth")] == ["0"]
 
 
-def test_long_names_are_cut_not_lost() -> None:
-    """A name that does not fit ends in an ellipsis, even without a space in it."""
+def test_long_names_end_in_an_ellipsis() -> None:
+    """Even without spaces."""
     assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup
 
 
@@ -181,10 +176,9 @@ def test_long_names_are_cut_not_lost() -> None:
          5, "extrapolations"),
     ],
 )  # fmt: skip
-def test_more_than_can_be_told_apart_are_refused(
+def test_too_many_lines_for_one_chart_are_refused(
     draw: Callable[[list[str]], report.Svg], most: int, what: str
 ) -> None:
-    """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
     names = list("abcdefg")
     with pytest.raises(
         ValueError,
@@ -197,21 +191,20 @@ def test_more_than_can_be_told_apart_are_refused(
 @examples(25)
 @given(st.text(min_size=1, max_size=60))
 def test_any_name_is_drawn_as_text(name: str) -> None:
-    """Markup, mathematics and controls in a name stay text: only the text differs."""
+    """Markup and mathematics don't change the elements."""
     hostile, plain = a_funnel(name), a_funnel()
     tags = [[tag(e) for e in fromstring(s.inline("k")).iter()] for s in (hostile, plain)]
     assert tags[0] == tags[1] or not name.strip()
 
 
 @pytest.mark.parametrize("name", ["$x<y$", "</text><script>", "a & b", "$\\frac{", "日本\u0000"])
-def test_hostile_names_survive(name: str) -> None:
-    """Names that look like markup, mathematics or nothing a font holds are drawn as they are."""
+def test_hostile_names_are_drawn_unchanged(name: str) -> None:
+    """Only NUL is replaced."""
     texts = [e.text for e in fromstring(a_funnel(name).markup).iter() if tag(e) == "text"]
     assert name.replace("\x00", "\ufffd") in texts
 
 
-def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
-    """All its words are drawn, on lines of their own, and its row is higher for it."""
+def test_long_names_of_dots_are_wrapped() -> None:
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
         report.draw_dots_over_chance(
@@ -230,8 +223,7 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
 POINTS = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
 
 
-def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None:
-    """The description has the accuracies by size, the legend each continuation."""
+def test_learning_curve_describes_points_and_names_fits() -> None:
     lines = {"logarithm": ([160.0, 1e6], [0.5, 0.9]), "power <law>": ([160.0, 1e6], [0.5, 0.8])}
     drawn = report.draw_learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
     assert "51.5\u00a0% at 160; 58.6\u00a0% at 640" in drawn.description
@@ -243,8 +235,7 @@ def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None
     )
 
 
-def test_a_reliability_diagram_tells_each_point() -> None:
-    """The description has how many are right at each confidence."""
+def test_reliability_diagram_describes_each_point() -> None:
     rows = [
         report.ConfidenceBin(0.6, 0.5, 0.4, 0.6, 80),
         report.ConfidenceBin(0.95, 0.7, 0.6, 0.8, 1200),

@@ -1,4 +1,4 @@
-"""Values as the report prints them."""
+"""Formatting of values and percentages in reports."""
 
 import math
 import re
@@ -26,14 +26,15 @@ from winosmith.report import format_value, percent, to_fixed
         ("as it is", ".1%", "as it is"),
     ],
 )
-def test_values_print_alike_everywhere(value: object, form: str, printed: str) -> None:
-    """Numbers have commas and few decimals, nothing is a dash, text stays."""
+def test_values_are_formatted(value: object, form: str, printed: str) -> None:
     assert format_value(value, form) == printed
 
 
 @given(st.integers(0, 5000), st.integers(1, 5000), st.integers(0, 3))
-def test_a_share_is_rounded_as_its_count_would_be(right: int, more: int, digits: int) -> None:
-    """K of n prints as the fraction k/n rounded, a half upwards; its negative mirrors it."""
+def test_percentages_are_rounded_half_up_from_the_exact_fraction(
+    right: int, more: int, digits: int
+) -> None:
+    """Negative ones mirror it."""
     n = right + more - 1 or 1
     whole = (200 * 10**digits * right + n) // (2 * n)
     printed = str(whole // 10**digits)
@@ -46,16 +47,16 @@ def test_a_share_is_rounded_as_its_count_would_be(right: int, more: int, digits:
 @pytest.mark.parametrize(
     ("right", "n", "printed"), [(69, 80, "86.3 %"), (70, 80, "87.5 %"), (1865, 2052, "90.9 %")]
 )
-def test_shares_print_as_papers_print_them(right: int, n: int, printed: str) -> None:
-    """PDP's 69 of 80 is 86.3 in table 6 of WinoGrande, where a float's own format says 86.2."""
+def test_percentages_are_rounded_as_in_papers(right: int, n: int, printed: str) -> None:
+    """PDP's 69 of 80 is 86.3 in table 6 of WinoGrande; Python's float format gives 86.2."""
     assert percent(right / n) == printed
 
 
 _OWN = re.compile(r":[^:{}\"']*\.\d+%|\.\d%\"\.format|(100 \*|\* 100\b)[^{}\"]*:[+,]*\.\df")
 
 
-def test_no_other_place_rounds_a_share() -> None:
-    """Outside of `fixed` no text formats a share by itself: the same share prints alike."""
+def test_percentages_are_formatted_only_in_fixed() -> None:
+    """So the same fraction looks the same everywhere."""
     source = Path(winosmith.__file__).parent
     found = [
         f"{path.relative_to(source)}:{number}"
@@ -69,6 +70,6 @@ def test_no_other_place_rounds_a_share() -> None:
 @pytest.mark.parametrize(
     "line", ['f"{share:.1%}"', 'f"{100 * share:+.1f}"', 'f"{share * 100:.0f} %"']
 )
-def test_a_share_rounded_by_itself_is_found(line: str) -> None:
-    """The test above sees each way in which a share was formatted."""
+def test_search_finds_each_way_to_format_a_percentage(line: str) -> None:
+    """It is the search of the test above."""
     assert _OWN.search(line)

@@ -1,4 +1,4 @@
-"""Two pools of a practice crowd, the second with the first in it, and the recipes of two rounds."""
+"""Two pools of a practice crowd, the second a superset, and the recipes of two rounds."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ collection = "texts"
 
 
 def _children(problems):
-    """Return for some problems one that a person perturbed: a word more, and the options turned."""
+    """Return perturbed problems: a word is added, and the options and the answer are swapped."""
     return [
         make_child(
             problem,
@@ -39,7 +39,7 @@ def _children(problems):
 
 @pytest.fixture(scope="session")
 def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with pool-1, pool-2 and their votes, and with round-1.toml, round-2.toml."""
+    """Return a folder with pool-1, pool-2, their votes, round-1.toml and round-2.toml."""
     folder = tmp_path_factory.mktemp("pools")
     (folder / "texts").mkdir()
     text = "The cup hit the jug. The jug broke because it was old.\n"

@@ -1,4 +1,4 @@
-"""A round: a pool in; a release, what solvers make of it, and the next round's roots out."""
+"""Rounds: a pool becomes a release, solvers' results, and roots for the next round."""
 
 import html
 import json
@@ -31,7 +31,7 @@ from winosmith.validate import read_votes, write_votes
 
 @pytest.fixture(scope="session")
 def two(pools: Path) -> tuple[rounds.Round, rounds.Round]:
-    """Return two rounds, the second on a pool that has grown."""
+    """Return two rounds; the second has a larger pool."""
     first = rounds.run_round(rounds.read_round(pools / "round-1.toml"), pools / "1")
     second = rounds.run_round(
         rounds.read_round(pools / "round-2.toml"), pools / "2", last=pools / "1"
@@ -43,8 +43,7 @@ def _read(folder: Path, name: str):
     return formats.read(folder / name)
 
 
-def test_a_round_publishes_a_release_and_says_how_hard_it_is(two):
-    """Every solver has an accuracy on dev and test, with an interval, and a digest."""
+def test_round_publishes_a_release_and_solver_accuracies(two):
     first, _ = two
     assert (first.folder / "build" / "train_xl.jsonl").is_file()
     assert set(first.record["solvers"]) == {"words", "chance", "hunting"}
@@ -56,8 +55,8 @@ def test_a_round_publishes_a_release_and_says_how_hard_it_is(two):
     assert first.record["solvers"]["words"]["accuracy"]["n"] == dev + test
 
 
-def test_a_pronoun_that_is_nowhere_is_refused_before_the_build(pools, tmp_path):
-    """A solver that is to see the pronoun is refused where the pool has none; nothing is made."""
+def test_missing_pronouns_are_refused_before_the_build(pools, tmp_path):
+    """The solver needs them, and the pool has none."""
     recipe = rounds.read_round(pools / "round-1.toml")
     seeing = SolverRule("words", "association", {"sees": "pronoun"})
     with pytest.raises(InputError, match='the solver words has sees = "pronoun": the pronoun of'):
@@ -65,8 +64,8 @@ def test_a_pronoun_that_is_nowhere_is_refused_before_the_build(pools, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_roots_are_what_every_solver_gets_right(two):
-    """They come out of dev; who prefers an option is right, and at least one solver does."""
+def test_roots_are_dev_problems_that_solvers_answer_correctly(two):
+    """Solvers with equal scores don't count, but at least one solver prefers the answer."""
     for found in two:
         roots = _read(found.folder, "roots.jsonl")
         dev = {problem.sentence: problem for problem in _read(found.folder / "build", "dev.jsonl")}
@@ -82,8 +81,8 @@ def test_roots_are_what_every_solver_gets_right(two):
         assert preferred == {root.id: {root.answer} for root in roots}
 
 
-def test_what_fools_solvers_is_handed_on(two):
-    """Perturbed problems of dev that a solver gets wrong, with those that fool most first."""
+def test_fooling_problems_are_sorted_by_fooled_solvers(two):
+    """They are perturbed problems of dev that a solver answers incorrectly."""
     _, second = two
     fooling = _read(second.folder, "fooling.jsonl")
     told = second.record["fooling"]
@@ -94,8 +93,7 @@ def test_what_fools_solvers_is_handed_on(two):
     assert counts == sorted(counts, reverse=True)
 
 
-def test_rounds_are_compared_figure_by_figure(two):
-    """The first has nothing before it; the second tells what rose and what fell."""
+def test_rounds_are_compared_by_each_number(two):
     first, second = two
     assert all(change.old is None for change in first.changes)
     by_name = {change.name: change for change in second.changes}
@@ -107,8 +105,8 @@ def test_rounds_are_compared_figure_by_figure(two):
     assert by_name["words: mean depth of errors"].old is None
 
 
-def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):
-    """A solver that learns is measured there on nothing that it may have seen; another on all."""
+def test_last_dev_set_excludes_problems_that_a_solver_saw(two):
+    """Solvers that don't learn answer all of it."""
     _, second = two
     words, chance = (second.record["solvers"][name] for name in ("words", "chance"))
     n = second.record["build"]["counts"]["dev"]
@@ -119,16 +117,16 @@ def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):
     assert words["last"]["n"] + words["taught"] == last
 
 
-def test_people_are_told_beside_models(two):
-    """The judges' agreement with kept answers is there, and no accuracy without a test."""
+def test_record_has_the_agreement_of_judges(two):
+    """Without a human test, it has no human accuracy."""
     people = two[0].record["people"]
     assert 0.5 < people["agree"] <= 1
     assert people["unanimous"] <= people["agree"]
     assert people["accuracy"] is None
 
 
-def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
-    """Votes that were set aside, as second ones are, are no part of their agreement."""
+def test_ineligible_votes_are_excluded_from_agreement(two, pools, tmp_path):
+    """Here they are second votes of the same judges."""
     recipe = rounds.read_round(pools / "round-1.toml").build
     files = BuildFiles(two[0].folder / "build")
     dataset = Dataset([*files.read_problems("dev"), *files.read_problems("private/test")])
@@ -149,8 +147,7 @@ def test_judges_who_do_not_count_do_not_agree(two, pools, tmp_path):
     assert found.agree == pytest.approx(sum(map(sum, shares)) / sum(map(len, shares)))
 
 
-def test_each_vote_counts_as_one(two, pools, tmp_path):
-    """A problem with one vote left has one vote's part in the share, not a problem's."""
+def test_agreement_weights_votes_and_not_problems(two, pools, tmp_path):
     recipe = rounds.read_round(pools / "round-1.toml").build
     files = BuildFiles(two[0].folder / "build")
     dataset = Dataset([*files.read_problems("dev"), *files.read_problems("private/test")])
@@ -168,7 +165,7 @@ def test_each_vote_counts_as_one(two, pools, tmp_path):
 
 
 def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path):
-    """Every public file is the same, though the texts are gone that a solver hunts in."""
+    """The texts that the hunting solver searches are gone."""
     _, second = two
     recipe = rounds.read_round(pools / "round-2.toml")
     (hunting,) = (rule for rule in recipe.solvers if rule.name == "hunting")
@@ -183,8 +180,8 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
     assert again.record == second.record
 
 
-def test_a_round_whose_vectors_see_nothing_is_no_success(tmp_path, capfd):
-    """Record, page and terminal say "not measured"; nothing is filtered, and the code is 1."""
+def test_round_with_blind_vectors_is_not_measured(tmp_path, capfd):
+    """Nothing is filtered, and the exit code is 1."""
     data = make_twins(60)
     formats.write(data.problems, tmp_path / "twins.jsonl")
     np.save(tmp_path / "zeros.npy", np.zeros((120, 4), np.float32))
@@ -203,8 +200,7 @@ def test_a_round_whose_vectors_see_nothing_is_no_success(tmp_path, capfd):
     assert record["artifacts"]["verdict"] in page
 
 
-def test_a_round_that_is_run_again_asks_nobody(two, pools):
-    """What is finished stays as it is."""
+def test_finished_round_is_not_solved_again(two, pools):
     first, _ = two
     times = {path: path.stat().st_mtime_ns for path in first.folder.rglob("*.jsonl")}
     kept = {p: t for p, t in times.items() if p.name not in ("roots.jsonl", "fooling.jsonl")}
@@ -213,8 +209,7 @@ def test_a_round_that_is_run_again_asks_nobody(two, pools):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-def test_answers_of_test_stay_private(two):
-    """What solvers say about test stands with its answers, and in no public checksum."""
+def test_predictions_on_the_test_set_stay_private(two):
     for found in two:
         names = (found.folder / "checksums.sha256").read_text("utf-8")
         assert "private" not in names
@@ -225,14 +220,12 @@ def test_answers_of_test_stay_private(two):
         assert not [name for name in test_ids if name in held]
 
 
-def test_a_recipe_of_another_pool_is_refused(two, pools):
-    """The folder of a round keeps its recipe."""
+def test_another_recipe_in_the_same_folder_is_refused(two, pools):
     with pytest.raises(OutputError, match="other settings"):
         rounds.run_round(rounds.read_round(pools / "round-2.toml"), two[0].folder)
 
 
-def test_the_report_opens_without_loading_anything(two):
-    """It is one page, with the figures and the roots in it."""
+def test_report_has_changes_and_roots_and_no_script(two):
     page = two[1].report.read_text("utf-8")
     root = _read(two[1].folder, "roots.jsonl")[0]
     assert "What changed" in page
@@ -257,8 +250,7 @@ def test_the_report_opens_without_loading_anything(two):
         ('rounds = 3\n[[solvers]]\nname = "a"\nsolver = "random"\n', "unknown|'rounds'"),
     ],
 )
-def test_recipes_that_cannot_be_run_are_told(pools, tmp_path, text, told):
-    """Each error names the file and what is wrong with it."""
+def test_invalid_recipes_are_reported_with_their_file(pools, tmp_path, text, told):
     path = tmp_path / "round.toml"
     path.write_text(f'name = "x"\ndata = "{pools / "pool-1.jsonl"}"\n{text}', "utf-8")
     with pytest.raises(RecipeError, match=told) as raised:
@@ -266,8 +258,7 @@ def test_recipes_that_cannot_be_run_are_told(pools, tmp_path, text, told):
     assert str(path) in str(raised.value)
 
 
-def test_a_folder_without_a_round_is_told(pools, tmp_path):
-    """As the last round, and as the one to take vectors from."""
+def test_folders_without_a_finished_round_are_refused(pools, tmp_path):
     recipe = rounds.read_round(pools / "round-1.toml")
     with pytest.raises(InputError, match="has no finished round"):
         rounds.run_round(recipe, tmp_path / "out", last=tmp_path)
@@ -276,7 +267,7 @@ def test_a_folder_without_a_round_is_told(pools, tmp_path):
 
 
 def _sides(found: rounds.Round) -> dict[tuple[str, tuple[str, ...]], str]:
-    """Return for each published problem, by what it says, where it is."""
+    """Return the split of each published problem, by its text."""
     build = found.folder / "build"
     sets = {"train_xl": "train", "train_debiased": "train", "dev": "dev", "test": "test"}
     sides = {
@@ -288,8 +279,7 @@ def _sides(found: rounds.Round) -> dict[tuple[str, tuple[str, ...]], str]:
     return {**{(p["sentence"], tuple(p["options"])): "train" for p in dropped}, **sides}
 
 
-def test_sides_stay_over_rounds(two):
-    """What the first round had in train, dev or test is there in the second, or in no set."""
+def test_problems_keep_their_split_over_rounds(two):
     first, second = two
     before, now = _sides(first), _sides(second)
     both = before.keys() & now.keys()
@@ -307,11 +297,10 @@ def test_sides_stay_over_rounds(two):
 
 
 QUICK = {"filter": FilterRecipe("none"), "measure": MeasureRecipe(splits=0)}
-"""What of a build its sides do not depend on."""
+"""Settings that make builds fast and don't affect splits."""
 
 
-def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_path):
-    """A problem that was gone for a round comes back to the side on which it was published."""
+def test_problems_missing_from_one_round_keep_their_split(two, pools, tmp_path):
     _, second = two
     recipe = rounds.read_round(pools / "round-1.toml")
     half = [p for p in formats.read(pools / "pool-1.jsonl") if int(p.id[-1], 36) % 2]
@@ -326,8 +315,8 @@ def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_
     assert {id_ for id_, side in old.items() if side and new[id_] != side} == set()
 
 
-def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
-    """`redraw` builds the release that there is without a last round, and compares all the same."""
+def test_redraw_draws_new_splits(two, pools, tmp_path):
+    """The release equals one without a last round; the results are compared anyway."""
     recipe = rounds.read_round(pools / "round-2.toml")
     chance = tuple(rule for rule in recipe.solvers if rule.name == "chance")
     quick = replace(recipe.build, **QUICK)
@@ -339,8 +328,8 @@ def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
     assert found.record["solvers"]["chance"]["last"]["n"] > 0
 
 
-def test_perturbed_problems_without_a_known_depth_have_no_stability() -> None:
-    """Where the root is gone and no depth is declared, the round is measured all the same."""
+def test_stability_is_none_if_no_depth_is_known() -> None:
+    """The root is gone and no depth is declared; the accuracy is measured anyway."""
     twins = make_twins(20)
     orphans = Dataset(
         replace(p, lineage=Lineage("gone", "gone")) if row < 4 else p for row, p in enumerate(twins)
@@ -350,8 +339,8 @@ def test_perturbed_problems_without_a_known_depth_have_no_stability() -> None:
     assert (found.accuracy.value, found.stability) == (1.0, None)
 
 
-def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
-    """One problem of its training set among those asked withholds all figures of the round."""
+def test_results_are_withheld_if_training_data_overlap() -> None:
+    """One problem is enough."""
     twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
     told = measure_solver(
@@ -366,10 +355,10 @@ def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     assert apart.accuracy.value == 1.0
 
 
-def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -> None:
-    """Word association knows the twins that ship, whatever they are called; shown ones count, too.
+def test_round_withholds_results_of_solvers_that_saw_problems(tmp_path: Path) -> None:
+    """Word association is trained on the shipped twins, under any ids; declared data count too.
 
-    Its accuracy is withheld in the record, the report and the comparison; that of others is told.
+    Its accuracy is withheld in the record, the report and the comparison; others are shown.
     """
     ships = practice.read_handwritten()
     formats.write(
@@ -400,8 +389,8 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
     assert not [c.name for c in found.changes if c.name.startswith(("words", "told"))]
 
 
-def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None:
-    """Digests beside the weights tell of each problem, and of those of the model before it."""
+def test_digests_next_to_weights_record_training_data(tmp_path: Path) -> None:
+    """Those of the model that it was fine-tuned from are included."""
     twins = make_twins(12)
     (tmp_path / "tuned" / "model").mkdir(parents=True)
     write_digests(tmp_path / "tuned" / "model", twins[:2])
@@ -413,8 +402,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
-def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str) -> None:
-    """A damaged file beside the weights is told with its path, and what to do."""
+def test_damaged_digests_of_training_data_are_reported(tmp_path: Path, cut: str) -> None:
     file = write_digests(tmp_path, make_twins(12))
     whole = file.read_bytes()
     damaged = whole[:200] + bytes(100) + whole[300:]
@@ -428,8 +416,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
         read_digests(tmp_path)
 
 
-def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:
-    """A file that is not there, an unknown set and a text in place of a list are told."""
+def test_invalid_trained_on_settings_are_refused(tmp_path: Path) -> None:
     for named, said in (("gone.jsonl", "is not a file"), ("nothing", "are unknown")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):

@@ -1,4 +1,4 @@
-"""`ChatSolver`: what it asks, how replies become answers and scores, and what it tells of them."""
+"""`ChatSolver`: its conversations, the answers read from replies, and its summary."""
 
 import csv
 import re
@@ -24,25 +24,24 @@ THREE = Problem("c", "The cup, the jug and the pan fell, but the _ held.", ("cup
 
 @dataclass
 class Model:
-    """Answers by a function of the last message, and notes what it was asked."""
+    """A model that answers with a function of the last message and records its conversations."""
 
     answer: Callable[[str], str]
     asked: list[Messages] = field(default_factory=list)
     finish: str = "stop"
 
     def __call__(self, messages: Messages, /) -> Reply:
-        """Return the answer."""
         self.asked.append(messages)
         return Reply(self.answer(messages[-1].content), 10, 1, self.finish)
 
 
-def by_words(shown: str) -> str:
-    """Prefer the option that is first in the alphabet, wherever it is shown."""
+def answer_first_in_alphabet(shown: str) -> str:
+    """Answer the option that is first in the alphabet, wherever it is shown."""
     return min(line.split(": ")[1] for line in shown.splitlines() if line.startswith("Option"))
 
 
-def test_a_conversation_is_what_the_docs_say() -> None:
-    """The instruction, solved problems with their numbers, and the problem in its own order."""
+def test_conversation_follows_the_documented_format() -> None:
+    """It has the instruction, a solved problem, and the problem with its options in their order."""
     model = Model(lambda _: "2")
     shot = Problem("s", "It was _ who ran.", ("Ann", "Sue"), 1)
     ChatSolver(model, shots=((shot,),)).score([CUP])
@@ -60,8 +59,7 @@ def test_a_conversation_is_what_the_docs_say() -> None:
     )
 
 
-def test_a_conversation_about_a_pronoun() -> None:
-    """The pronoun is set off in the sentence and asked about, in shots as in the problem."""
+def test_pronoun_is_marked_and_asked_about_in_all_turns() -> None:
     model = Model(lambda _: "2")
     shot = Problem("s", "Ann told Sue that _ ran.", ("Ann", "Sue"), 1, pronoun="she")
     asked = Problem("a", "Ann saw Sue as _ fell.", ("Ann", "Sue"), pronoun="she")
@@ -85,13 +83,12 @@ def test_a_conversation_about_a_pronoun() -> None:
     ("reply", "scores"),
     [("1", (1.0, 0.0)), ("It's the jug.", (0.0, 1.0)), ("Either.", (0.5, 0.5)), ("", (0.5, 0.5))],
 )
-def test_a_reply_is_a_vote(reply: str, scores: tuple[float, ...]) -> None:
-    """The option meant scores 1; where none is clear, all score alike."""
+def test_reply_gives_the_chosen_option_a_score_of_1(reply: str, scores: tuple[float, ...]) -> None:
+    """If no option is clear, all get the same score."""
     assert ChatSolver(Model(lambda _: reply)).score([CUP]) == [scores]
 
 
-def test_what_is_not_clear_is_counted() -> None:
-    """Replies that mean nothing, and those that were cut off, are in the summary."""
+def test_unclear_and_truncated_replies_are_counted() -> None:
     model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
     interview = ChatSolver(model).ask([CUP, *DATA])
     assert interview.summarize() == {
@@ -109,8 +106,8 @@ def test_what_is_not_clear_is_counted() -> None:
     assert interview.replies[0].reply.text == "hm"
 
 
-def test_a_model_that_goes_by_the_place_is_found_out() -> None:
-    """Asked in both orders, who always takes the first scores all alike, with a bias of 1."""
+def test_model_that_always_picks_the_first_option_has_bias_1() -> None:
+    """Asked in both orders, it scores all options the same."""
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert set(solver.score(DATA)) == {(0.5, 0.5)}
     interview = solver.ask(DATA)
@@ -119,23 +116,22 @@ def test_a_model_that_goes_by_the_place_is_found_out() -> None:
     assert solver.ask([THREE]).position_bias == 1.0
 
 
-def test_a_model_that_goes_by_the_words_has_no_bias() -> None:
-    """Asked in both orders, who goes by the words gives one answer, with a bias of 0."""
-    solver = ChatSolver(Model(by_words), swap=True)
+def test_model_that_ignores_the_order_has_bias_0() -> None:
+    """Asked in both orders, it gives one answer."""
+    solver = ChatSolver(Model(answer_first_in_alphabet), swap=True)
     assert {max(scores) for scores in solver.score([*DATA, THREE])} == {1.0}
     assert solver.ask([*DATA, THREE]).position_bias == 0.0
     assert solver.score([THREE]) == [(1.0, 0.0, 0.0)]
 
 
-def test_an_unclear_reply_says_nothing_of_the_place() -> None:
-    """Pairs with an unclear reply are left out of the position bias."""
+def test_unclear_replies_are_excluded_from_position_bias() -> None:
     solver = ChatSolver(Model(lambda shown: "1" if "Option 1: cup" in shown else "?"), swap=True)
     assert solver.ask([CUP]).position_bias is None
     assert solver.score([CUP]) == [(0.75, 0.25)]
 
 
-def test_shots_are_fixed_in_a_run_and_differ_by_draw() -> None:
-    """All problems follow the same thirty shots; two draws are two conversations each."""
+def test_shots_are_the_same_for_all_problems_of_a_draw() -> None:
+    """Two draws have different shots, and so have two seeds."""
     model = Model(lambda _: "1")
     solver = ChatSolver.with_shots(model, TRAIN, draws=2, seed=1, swap=True)
     solver.score(DATA)
@@ -149,22 +145,20 @@ def test_shots_are_fixed_in_a_run_and_differ_by_draw() -> None:
     assert all(len({shot.id for shot in draw}) == 30 for draw in solver.shots)
 
 
-def test_draws_are_votes() -> None:
-    """The score of an option is its share of the votes."""
+def test_score_is_the_fraction_of_votes_over_draws() -> None:
     answers = iter("1121")
     solver = ChatSolver.with_shots(Model(lambda _: next(answers)), TRAIN, 2, draws=4)
     assert solver.score([CUP]) == [(0.75, 0.25)]
 
 
-def test_shots_that_tell_an_answer_are_refused() -> None:
-    """A problem that is among the shots is not asked; it is named."""
+def test_problems_among_the_shots_are_refused() -> None:
     solver = ChatSolver.with_shots(Model(lambda _: "1"), DATA, 3)
     with pytest.raises(DataError, match=r"3 of the problems are among the shots, .*\('"):
         solver.score(DATA)
 
 
-def test_questions_that_begin_alike_may_be_shots() -> None:
-    """The same question of other options tells nothing; of the same ones it is refused."""
+def test_shots_may_have_the_same_question_with_other_options() -> None:
+    """With the same options in another order, they are refused."""
     one = Problem("s", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("q", "Which is true?", ("fire burns", "ice is hot"), 0, blank=None)
     solver = ChatSolver(Model(lambda _: "A"), ((one,),))
@@ -173,8 +167,7 @@ def test_questions_that_begin_alike_may_be_shots() -> None:
         solver.score([other, replace(one, id="again", options=one.options[::-1])])
 
 
-def test_what_cant_be_shots_is_told() -> None:
-    """Too few solved problems, shots without answers, and no draw are refused."""
+def test_too_few_or_unanswered_shots_are_refused() -> None:
     model = Model(lambda _: "1")
     with pytest.raises(DataError, match="30 shots can't be drawn from 18 problems"):
         ChatSolver.with_shots(model, DATA)
@@ -187,14 +180,14 @@ def test_what_cant_be_shots_is_told() -> None:
 
 
 def test_nothing_asked_is_nothing_scored() -> None:
-    """No problems give no scores, and a summary without rates."""
+    """Without problems, the summary has no rates."""
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert solver.score([]) == []
     assert solver.ask([]).summarize()["unclear_rate"] is None
 
 
-def test_the_signature_names_what_decides() -> None:
-    """Model, parameters, shots and orders are told; the address and the cache are not."""
+def test_parameters_omit_the_address_and_the_cache() -> None:
+    """They include everything that determines the scores: model, settings, shots and orders."""
     client = Client("m", "http://localhost:1/v1", extra={"top_p": 0.5}, cache="/nowhere")
     solver = ChatSolver.with_shots(client, TRAIN, 2, swap=True, instruction="Choose.")
     told = solver.parameters
@@ -224,20 +217,20 @@ def test_the_signature_names_what_decides() -> None:
         ([("The", -0.1), ("A", -3.0)], [0.5, 0.5]),
     ],
 )
-def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[float]) -> None:
-    """The options' numbers share the first token's probability; what isn't told has the least."""
+def test_first_token_probabilities_become_scores(
+    first: list[tuple[str, float]], scores: list[float]
+) -> None:
+    """An option that is not among the top tokens gets the lowest reported probability."""
     found = _score_first_token(Reply("1", first_token=tuple(first)), ("1", "2"))
     assert found == pytest.approx(scores, abs=1e-4)
 
 
 def test_log_probabilities_need_a_client() -> None:
-    """Another model can't be asked for them."""
     with pytest.raises(DataError, match=r"needs a chat\.Client"):
         ChatSolver(Model(lambda _: "1"), scoring="logprobs")
 
 
-def test_a_question_is_asked_with_letters() -> None:
-    """A question stands with its options in letters, as do the shots before it and the answers."""
+def test_questions_label_options_with_letters() -> None:
     shot = Problem("s", "What is hot?", ("ice", "tea"), 1, blank=None)
     asked = Problem("q", "What is in __init__.py?", (*"vwxyz", "u_"), 0, blank=None)
     model = Model(lambda _: "F. u_")
@@ -355,31 +348,29 @@ TURNED = dict(zip("1 2 ２ B b two second 2nd latter".split(),
                   "2 1 １ A a one first 1st former".split(), strict=True))  # fmt: skip
 
 
-def _turned(place: re.Match[str]) -> str:
+def _swap_place(place: re.Match[str]) -> str:
     return TURNED[place.group()]
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.replace("\\n", "\n")
 
 
-def test_an_answer_is_read_in_any_spelling() -> None:
-    """Each of these means the second option."""
-    said = map(_unescaped, SECOND)
+def test_second_option_is_read_in_any_spelling() -> None:
+    said = map(_unescape, SECOND)
     assert [text for text in said if parse_answer(text, NAMES, SURGEONS) != 1] == []
 
 
-def test_the_first_is_read_as_the_second_is() -> None:
-    """The same words for the first option mean the first."""
+def test_first_option_is_read_in_the_same_spellings() -> None:
     spelt = r"2nd|[12２]|\b[Bb]\b|two|second|latter"
-    said = [re.sub(spelt, _turned, _unescaped(text)) for text in SECOND]
+    said = [re.sub(spelt, _swap_place, _unescape(text)) for text in SECOND]
     assert [text for text in said if parse_answer(text, NAMES[::-1], SURGEONS) != 0] == []
 
 
 @pytest.mark.parametrize("text", UNCLEAR)
-def test_what_is_not_clear_is_no_answer(text: str) -> None:
-    """Silence, both, neither, a contradiction, a place that isn't there: none is an answer."""
-    assert parse_answer(_unescaped(text), NAMES, SURGEONS) is None
+def test_unclear_replies_give_no_answer(text: str) -> None:
+    """For example silence, both, neither, a contradiction, or an option that doesn't exist."""
+    assert parse_answer(_unescape(text), NAMES, SURGEONS) is None
 
 
 @pytest.mark.parametrize(
@@ -392,7 +383,7 @@ def test_what_is_not_clear_is_no_answer(text: str) -> None:
         ("the trophy is too large", ("trophy", "suitcase"), 0),
         ("Ann's cup", ("Ann", "Ann's cup"), 1),
         ("3", ("2", "3"), 1),
-        ("2", ("2", "3"), None),  # the first by its words, the second by its place
+        ("2", ("2", "3"), None),  # the first option by its text, the second by its number
         ("Option 2", ("2", "3"), 1),
         ("Option 4", ("v", "w", "x", "y", "z"), 3),
         ("C", ("w", "x", "y", "z"), 2),
@@ -406,27 +397,26 @@ def test_what_is_not_clear_is_no_answer(text: str) -> None:
         ("cl", ("Na", "K", "Cl", "CL"), None),
     ],
 )
-def test_options_of_all_kinds_are_told_apart(
+def test_options_of_all_kinds_are_distinguished(
     text: str, options: tuple[str, ...], meant: int | None
 ) -> None:
-    """Options within others, numbers, signs and case in options, more than two, other scripts."""
+    """Nested options, numbers, signs, case, more than two options, and other scripts."""
     assert parse_answer(text, options) == meant
 
 
 @given(st.text(max_size=200))
-def test_no_text_breaks_the_reader(text: str) -> None:
-    """Any text at all gives an option or none."""
+def test_any_text_is_parsed(text: str) -> None:
     assert parse_answer(text, NAMES, SURGEONS) in (None, 0, 1)
 
 
-def test_a_long_text_is_read_soon() -> None:
-    """Pages and pages of both names is read, and means nothing."""
+def test_long_text_with_both_names_gives_no_answer() -> None:
+    """The text has 200,000 characters, so a slow parser would not finish."""
     assert parse_answer("Sarah and Maria " * 10_000, NAMES, SURGEONS) is None
 
 
 @pytest.fixture(scope="module")
 def chatgpt(data_dir: Path) -> list[dict[str, str]]:
-    """Return ChatGPT's answers on WinoGrande's dev set, as they were typed, with explanations."""
+    """Return ChatGPT's original answers on WinoGrande's dev set, with explanations."""
     path = data_dir / "winogrande_predictions" / "ugorsahin_chatgpt_results.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -438,11 +428,13 @@ def _read(row: dict[str, str], text: str) -> int | None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("form", ["{chatgpt}", "{chatgpt}\n{reason}", "{chatgpt} {reason}"])
-def test_every_answer_of_chatgpt_is_read(chatgpt: list[dict[str, str]], form: str) -> None:
-    """All 1,267 answers, in 653 spellings, are read right, with their explanation or without.
+def test_all_answers_of_chatgpt_are_read_correctly(
+    chatgpt: list[dict[str, str]], form: str
+) -> None:
+    """All 1,267 answers, in 653 spellings, are read, with and without their explanation.
 
-    What is right is the number that each holds, and so is the accuracy that their author
-    published: 62.75 %, which is 795 of 1,267.
+    The correct reading is the number in each answer. The accuracy is that of the answers'
+    author: 62.75 %, which is 795 of 1,267.
     """
     assert len({row["chatgpt"] for row in chatgpt}) == 653
     read = [_read(row, form.format_map(row)) for row in chatgpt]
@@ -453,11 +445,11 @@ def test_every_answer_of_chatgpt_is_read(chatgpt: list[dict[str, str]], form: st
 
 
 @pytest.mark.data
-def test_explanations_alone_are_read_with_care(chatgpt: list[dict[str, str]]) -> None:
-    """Of 1,078 explanations without their answer half are read, and 99 % of these as it was given.
+def test_half_of_the_explanations_give_the_answer(chatgpt: list[dict[str, str]]) -> None:
+    """Of 1,078 explanations without their answer, 561 are read, and 99 % of them correctly.
 
-    The others name both options without preferring one. The 4 that are read otherwise contradict
-    the answer that they explain.
+    The others name both options without preferring one. The 4 incorrect readings are of
+    explanations that contradict their answer.
     """
     explained = [row for row in chatgpt if row["reason"].strip()]
     pairs = [(_read(row, row["reason"]), _read(row, row["chatgpt"])) for row in explained]

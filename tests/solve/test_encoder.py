@@ -1,4 +1,4 @@
-"""A trained encoder is a solver, and says what is wrong with one that is none."""
+"""Solving with trained encoders, and refused models."""
 
 import shutil
 from collections.abc import Callable
@@ -27,7 +27,7 @@ ARCHITECTURES = ["bert", "roberta", "albert", "electra", "modernbert", "deberta"
 
 @pytest.fixture(scope="module")
 def trained(make_encoder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run that learned that amber is right and basket is wrong."""
+    """Return the folder of a run that learned that amber is correct and basket is not."""
     places = ("garden", "tunnel", "kettle", "marble")
     problems = [
         Problem(f"{at}", f"they say that beside the {places[at % 4]} {at} the _ stood.", options, 0)
@@ -54,10 +54,9 @@ def trained(make_encoder: Callable[..., Path], tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_architecture_is_a_solver(
+def test_scores_do_not_depend_on_batch_or_order(
     make_encoder: Callable[..., Path], tmp_path: Path, architecture: str
 ) -> None:
-    """A trained model of the architecture scores alike alone, together and in another order."""
     data = make_twins(24)
     tuned = train_multiple_choice(
         data[:32],
@@ -77,8 +76,7 @@ def test_every_architecture_is_a_solver(
     np.testing.assert_allclose(together, turned, atol=1e-4)
 
 
-def test_two_options_are_enough_to_learn_five(trained: Path) -> None:
-    """A model of two options gives three to five a score each; the best is what it learned."""
+def test_model_of_two_options_solves_up_to_five(trained: Path) -> None:
     options = ("basket", "kettle", "amber", "basket kettle", "marble")
     problems = [
         Problem(str(n), "they say that beside the garden 7 the _ stood.", options[:n])
@@ -90,16 +88,17 @@ def test_two_options_are_enough_to_learn_five(trained: Path) -> None:
     assert all(own[2] > own[0] for own in scores)
 
 
-def test_the_run_and_its_model_are_the_same_solver(trained: Path) -> None:
-    """The folder of the run stands for the model in it."""
+def test_run_folder_and_model_folder_give_the_same_solver(trained: Path) -> None:
     data = make_twins(3)
     first, second = solve.EncoderSolver(trained), solve.EncoderSolver(trained / "model")
     assert first.score(data) == second.score(data)
     assert first.parameters == second.parameters
 
 
-def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_path: Path) -> None:
-    """Trained on local contexts it sees no more; the split point is kept too, and can be set."""
+def test_input_format_of_training_is_the_default(
+    make_encoder: Callable[..., Path], tmp_path: Path
+) -> None:
+    """It has the width of the local context and the split point."""
     how = InputFormat("after_option", local=2)
     create_choice_model(make_encoder("bert"), seed=0, input_format=how).save(tmp_path / "m")
     solver = solve.EncoderSolver(tmp_path / "m")
@@ -112,13 +111,12 @@ def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_
 
 
 def test_claims_need_a_model_that_was_trained_on_claims(trained: Path) -> None:
-    """A model of options has no zero that would say that a claim holds."""
+    """A model of options has no threshold above which a claim holds."""
     with pytest.raises(InputError, match="was not trained on claims"):
         solve.EncoderSolver(trained).judge([Claim("c", "the _ stood.", "amber")])
 
 
-def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
-    """A note on how to read that can't be understood is an error, not a guess."""
+def test_damaged_input_format_is_reported(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained / "model", tmp_path / "m")
     (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
     with pytest.raises(InputError, match=r"winosmith_choice.json can't be read"):
@@ -126,7 +124,7 @@ def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
 
 
 def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
-    """Where memory runs out over 40 tokens at once, smaller batches give the same scores."""
+    """Memory is enough for 40 tokens; smaller batches give the same scores."""
     import torch
 
     data = make_twins(6)
@@ -143,8 +141,8 @@ def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_little_of_what_is_read_is_padding(trained: Path) -> None:
-    """Of what the network is fed for texts of 10 to 60 tokens at most 15 % is padding."""
+def test_at_most_15_percent_of_tokens_is_padding(trained: Path) -> None:
+    """The texts have 10 to 60 tokens."""
     import torch
 
     words = ("they", "say", "that", "beside", "the")
@@ -164,8 +162,10 @@ def test_little_of_what_is_read_is_padding(trained: Path) -> None:
     assert read < 1.15 * needed
 
 
-def test_real_problems_cost_a_third_of_fixed_padding(minilm_folder: Path, data_dir: Path) -> None:
-    """WinoGrande's dev set is fed in less than 1 / 2.5 of the tokens of its code's fixed 80."""
+def test_winogrande_needs_far_fewer_tokens_than_fixed_padding(
+    minilm_folder: Path, data_dir: Path
+) -> None:
+    """WinoGrande's code pads to 80 tokens; its dev set needs less than 1 / 2.5 of these."""
     reader = load_encoder(minilm_folder, device="cpu").reader
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     texts = [fill_option(problem, option, "before_option") for problem in dev for option in (0, 1)]

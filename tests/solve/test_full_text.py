@@ -1,4 +1,4 @@
-"""The full-text index: built once, whole, and deaf to operators."""
+"""The full-text index: building, searching without operators, and damaged files."""
 
 import gzip
 import json
@@ -37,8 +37,8 @@ def collection(tmp_path: Path) -> Path:
     return folder
 
 
-def test_texts_are_cut_into_sentences(collection: Path) -> None:
-    """Wrapped lines are joined; titles and short sentences don't split or count."""
+def test_texts_are_split_into_sentences(collection: Path) -> None:
+    """Wrapped lines are joined, "Mr." doesn't end a sentence, and short sentences are omitted."""
     assert list(read_passages(collection / "book.txt")) == [
         "The councilmen refused the demonstrators a permit because they feared violence.",
         "Mr. Hyde ran away!",
@@ -47,8 +47,7 @@ def test_texts_are_cut_into_sentences(collection: Path) -> None:
     ]
 
 
-def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
-    """What has no full stop for 80 words is cut there, and no word is lost."""
+def test_text_without_full_stops_is_split_after_80_words(tmp_path: Path) -> None:
     words = [f"w{number}" for number in range(200)]
     (tmp_path / "list.txt").write_text("\n".join(words), "utf-8")
     found = list(read_passages(tmp_path / "list.txt"))
@@ -56,14 +55,13 @@ def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
     assert max(len(p.split()) for p in found) == 80
 
 
-def test_odd_bytes_stop_nothing(tmp_path: Path) -> None:
-    """What is not UTF-8 is replaced, and NUL becomes a space."""
+def test_invalid_utf8_and_nul_bytes_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_bytes(b"The caf\xe9 was\0closed on Sunday.")
     assert list(read_passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
 
 
 def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -> None:
-    """All phrases must be there, word by word; case and endings don't matter."""
+    """All phrases must occur, with their words in order; case and endings don't matter."""
     index = FullTextIndex.open(collection, tmp_path / "index")
     assert len(index) == 6
     assert index.search(["REFUSE", "fears violence"], 5) == [
@@ -75,8 +73,8 @@ def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -
     assert len(index.search(["heavy"], 1)) == 1
 
 
-def test_the_better_match_comes_first(tmp_path: Path) -> None:
-    """A short sentence with the word comes before a long one; of equals the first in the text."""
+def test_short_sentences_rank_first(tmp_path: Path) -> None:
+    """Of equal matches, the first in the text comes first."""
     lines = (
         "A long tale about a fox and all that was said.",
         "The fox ran off.",
@@ -90,7 +88,7 @@ def test_the_better_match_comes_first(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> FullTextIndex:
-    """Return the index of one sentence."""
+    """Return an index of one sentence."""
     folder = tmp_path_factory.mktemp("tiny")
     (folder / "a.txt").write_text("The near fox and not the dog OR text stood there.", "utf-8")
     return FullTextIndex.open(folder, folder / "index")
@@ -109,8 +107,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> FullTextIndex:
         ["-fox", "+fox"],
     ],
 )
-def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
-    """What would be an operator of the query language is looked for as words, or left out."""
+def test_query_operators_are_searched_as_words(tiny: FullTextIndex, phrases: list[str]) -> None:
+    """Operators without letters are ignored."""
     found = tiny.search(phrases, 5)
     words = "the near fox and not the dog or text stood there".split()
     expected = all(
@@ -122,21 +120,19 @@ def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
 
 @examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.text(max_size=12), max_size=4))
-def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
-    """Whatever text is looked for, the answer is a list of sentences that are there."""
+def test_any_phrase_can_be_searched(tiny: FullTextIndex, phrases: list[str]) -> None:
     assert set(tiny.search(phrases, 3)) <= set(read_passages(Path(tiny.path).parents[1] / "a.txt"))
 
 
-def test_nothing_to_look_for_finds_nothing(tiny: FullTextIndex) -> None:
-    """Phrases without a letter or digit are no search."""
+def test_phrases_without_letters_or_digits_find_nothing(tiny: FullTextIndex) -> None:
     assert tiny.search([], 5) == []
     assert tiny.search(['"', "**", "--"], 5) == []
 
 
-def test_an_index_is_built_once(
+def test_texts_of_equal_content_share_one_index(
     collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Texts of the same content have one index, whatever they are called; others have another."""
+    """The names of the files don't matter."""
     first = FullTextIndex.open(collection, tmp_path / "index")
     (collection / "book.txt").rename(collection / "novel.txt")
     (collection / "copy.txt").write_text(BOOK, "utf-8")
@@ -150,8 +146,7 @@ def test_an_index_is_built_once(
     assert other.search(["one more"], 5) == ["One more sentence here."]
 
 
-def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stop leaves nothing; the next call builds the index of an undisturbed build."""
+def test_interrupted_build_starts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_full_text, "_BATCH_SIZE", 10)
     folder = tmp_path / "texts"
     folder.mkdir()
@@ -177,23 +172,23 @@ def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.Monkey
     )
 
 
-def test_two_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two processes that build the same index, each writes a whole one."""
+def test_concurrent_builds_both_write_a_complete_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = tmp_path / "a.txt"
     text.write_text("\n\n".join(f"Fox number {row} ran." for row in range(20)), "utf-8")
 
-    def intruded(path: Path) -> Iterator[str]:
+    def build_again_while_reading(path: Path) -> Iterator[str]:
         yield from islice(read_passages(path), 5)
         monkeypatch.setattr(_full_text, "read_passages", read_passages)
         assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
         yield from islice(read_passages(path), 5, None)
 
-    monkeypatch.setattr(_full_text, "read_passages", intruded)
+    monkeypatch.setattr(_full_text, "read_passages", build_again_while_reading)
     assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
 
 
-def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> None:
-    """An index that is no database, or was removed, is named."""
+def test_damaged_and_missing_indexes_are_reported(collection: Path, tmp_path: Path) -> None:
     index = FullTextIndex.open(collection, tmp_path / "index")
     index.path.write_bytes(b"nonsense " * 1000)
     with pytest.raises(OutputError, match=f"{index.path.name}: the index can't be used"):
@@ -205,16 +200,15 @@ def test_a_damaged_index_says_what_to_do(collection: Path, tmp_path: Path) -> No
         FullTextIndex(index.path, index.digest).search(["fox"], 3)
 
 
-def test_an_index_can_travel(collection: Path, tmp_path: Path) -> None:
-    """An index that was used is pickled for another process, and reads there."""
+def test_used_index_can_be_pickled(collection: Path, tmp_path: Path) -> None:
     index = FullTextIndex.open(collection, tmp_path / "index")
     assert index.search(["piano"], 1)
     there = pickle.loads(pickle.dumps(index))  # noqa: S301 - our own bytes
     assert there.search(["piano"], 1) == index.search(["piano"], 1)
 
 
-def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
-    """The index is opened for reading alone, and nothing stands beside it."""
+def test_searching_opens_the_index_read_only(collection: Path, tmp_path: Path) -> None:
+    """It creates no other files, either."""
     index = FullTextIndex.open(collection, tmp_path / "index")
     index.search(["fox"], 3)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
@@ -235,17 +229,15 @@ def test_searching_writes_nothing(collection: Path, tmp_path: Path) -> None:
         ("a.pdf", b"%PDF", r"has no text \(.txt, .jsonl"),
     ],
 )
-def test_texts_that_can_not_be_read_are_named(
+def test_unreadable_texts_are_reported_with_their_place(
     tmp_path: Path, name: str, content: bytes, message: str
 ) -> None:
-    """A file without text, or a line without one, is told with its place."""
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / name).write_bytes(content)
     with pytest.raises(FormatError, match=message):
         FullTextIndex.open(tmp_path / "texts", tmp_path / "index")
 
 
-def test_a_collection_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """A folder that does not exist has no text."""
+def test_missing_collection_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="does not exist, so it has no text"):
         FullTextIndex.open(tmp_path / "none", tmp_path / "index")

@@ -1,4 +1,4 @@
-"""Knowledge hunting: what is asked, what a snippet says, and what comes of it."""
+"""Knowledge hunting: queries, evidence in snippets, and scores."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ COUNCIL = Problem(
     "The city councilmen refused the demonstrators a permit because _ feared violence.",
     ("The city councilmen", "The demonstrators"),
 )
-"""Winograd (1972), as Levesque et al. (2012) have it."""
+"""Winograd (1972), as in Levesque et al. (2012)."""
 
 LIFTING = Problem(
     "lifting", "The man couldn't lift his son because _ was so weak.", ("The man", "The son")
@@ -28,12 +28,12 @@ LIFTING = Problem(
 
 
 def texts(terms: Sequence[object]) -> list[str]:
-    """Return what the terms look for."""
+    """Return the searched texts of the terms."""
     return [term.text for term in terms]
 
 
-def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:
-    """Emami et al.'s first example asks for "refused" together with "feared violence"."""
+def test_query_has_the_predicates_of_options_and_blank() -> None:
+    """In Emami et al.'s first example, these are "refused" and "feared violence"."""
     what = parse_query(COUNCIL)
     assert texts(what.context) == ["refused"]
     assert texts(what.query) == ["feared violence", "feared", "violence"]
@@ -50,7 +50,7 @@ def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:
             ["hired"],
             ["needed help", "needed", "help"],
             "subject",
-            1,  # in the passive, the one who does it stands second
+            1,  # in the passive, the agent comes second
         ),
         (
             "Beth hired Ann although the boss disliked _.",
@@ -65,7 +65,7 @@ def test_the_predicates_stand_between_the_options_and_at_the_blank() -> None:
         ("It was late when _ came.", ("Ann", "Beth"), [], ["came"], "subject", None),
     ],
 )
-def test_sentences_are_read(
+def test_queries_of_other_sentences(
     sentence: str,
     options: tuple[str, str],
     context: list[str],
@@ -73,22 +73,19 @@ def test_sentences_are_read(
     blank: str,
     agent: int | None,
 ) -> None:
-    """The passive, a blank that is the object, and sentences with nothing to ask."""
+    """The passive, a blank that is the object, and sentences without a predicate."""
     what = parse_query(Problem("x", sentence, options))
     assert (texts(what.context), texts(what.query)) == (context, query)
     assert (what.blank, what.agent) == (blank, agent)
 
 
-def test_a_negation_belongs_to_its_term() -> None:
-    """In "couldn't lift" the term is negated; "weak" is not."""
+def test_negation_belongs_to_its_term() -> None:
     what = parse_query(LIFTING)
     assert [(t.text, t.is_negated) for t in what.context] == [("lift", True)]
     assert [(t.text, t.is_negated) for t in what.query] == [("weak", False)]
 
 
-def test_a_tagger_keeps_verbs_and_adjectives() -> None:
-    """With tags, a noun is no term of its own."""
-
+def test_tagger_omits_nouns_from_the_terms() -> None:
     def tagger(cut: list[str]) -> list[tuple[str, str]]:
         tags = {"refused": "VBD", "feared": "VBD"}
         return [(token, tags.get(token, "NN")) for token in cut]
@@ -96,8 +93,8 @@ def test_a_tagger_keeps_verbs_and_adjectives() -> None:
     assert texts(parse_query(COUNCIL, tagger).query) == ["feared"]
 
 
-def strongest(asked: Query, snippet: str) -> tuple[int, int] | None:
-    """Return the strongest reading of a snippet."""
+def find_strongest(asked: Query, snippet: str) -> tuple[int, int] | None:
+    """Return the strongest evidence in a snippet."""
     readings = [
         find_role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query
     ]
@@ -107,28 +104,27 @@ def strongest(asked: Query, snippet: str) -> tuple[int, int] | None:
 @pytest.mark.parametrize(
     ("snippet", "expected"),
     [
-        # who fears is who refuses: the councilmen; two words in a term, the context first
+        # the one who fears also refuses: the councilmen
         ("They refused him a visa because they feared violence.", (0, 4)),
         ("The mayor refused to meet him, fearing violence.", (0, 4)),
         ("He was refused by the bank because the bank feared violence.", (0, 4)),
-        # who fears is who is refused: the demonstrators
+        # the one who fears is refused: the demonstrators
         ("They refused him a visa because he feared violence.", (1, 4)),
         ("She refused the workers, as the workers feared violence.", (1, 4)),
         ("Because he feared violence, they refused him.", (1, 3)),
-        # by their form both may be meant
+        # by their form, both options are possible
         ("She refused her a visa because she feared violence.", None),
         ("The bank refused the firm because it feared violence.", None),
         # the opposite
         ("They never refused him because they feared violence.", None),
-        # one predicate alone
+        # only one predicate
         ("They refused him a visa because of the rain.", None),
     ],
 )
-def test_a_snippet_speaks_for_the_one_who_plays_the_part(
+def test_evidence_is_for_the_option_in_the_role_of_the_blank(
     snippet: str, expected: tuple[int, int] | None
 ) -> None:
-    """Evidence is for the option whose part the one at the blank's place plays, or for none."""
-    assert strongest(parse_query(COUNCIL), snippet) == expected
+    assert find_strongest(parse_query(COUNCIL), snippet) == expected
 
 
 @pytest.mark.parametrize(
@@ -141,9 +137,10 @@ def test_a_snippet_speaks_for_the_one_who_plays_the_part(
         ("We could not lift them because they were weak.", (1, 3)),
     ],
 )
-def test_negations_must_agree(snippet: str, expected: tuple[int, int] | None) -> None:
-    """A snippet counts when its predicates are negated where the problem's are."""
-    assert strongest(parse_query(LIFTING), snippet) == expected
+def test_negations_of_snippet_and_problem_must_agree(
+    snippet: str, expected: tuple[int, int] | None
+) -> None:
+    assert find_strongest(parse_query(LIFTING), snippet) == expected
 
 
 CHASE = Problem("chase", "The dogs chased the boys because _ were angry.", ("the dogs", "the boys"))
@@ -199,20 +196,21 @@ CHASED = Problem(
         (LIFTING, "They could not lift the baby today because the baby was really weak.", 1),
     ],
 )
-def test_forms_decide_who_is_meant(problem: Problem, snippet: str, expected: int | None) -> None:
-    """Animacy, gender, number, the passive and adverbs: each sentence speaks for one, or none."""
+def test_grammar_determines_the_option_of_the_evidence(
+    problem: Problem, snippet: str, expected: int | None
+) -> None:
+    """By animacy, gender, number, the passive and adverbs."""
     found = solve.KnowledgeHunting(Always(snippet)).find_evidence(problem)
     assert [one.option for one in found] == ([] if expected is None else [expected])
 
 
 class Always:
-    """A retriever that finds one sentence."""
+    """A retriever that always finds one sentence."""
 
     def __init__(self, sentence: str) -> None:
         self.sentence = sentence
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        """Return the sentence."""
         return [self.sentence]
 
 
@@ -225,8 +223,7 @@ class Always:
         "The bowl was often slightly chipped.",
     ],
 )
-def test_a_thing_that_got_chipped_is_found_beside_it(snippet: str) -> None:
-    """Auxiliaries of the passive and adverbs stand between a thing and its predicate."""
+def test_auxiliaries_and_adverbs_may_precede_the_predicate(snippet: str) -> None:
     problem = Problem(
         "p", "The spoon hit the bowl in the sink, and _ was chipped.", ("spoon", "bowl")
     )
@@ -235,7 +232,7 @@ def test_a_thing_that_got_chipped_is_found_beside_it(snippet: str) -> None:
 
 
 def test_function_words_do_not_make_a_copy() -> None:
-    """A copy has the content words of a problem; the, was, by and because are no sign of one."""
+    """A copy has the problem's content words; "the", "was", "by" and "because" don't count."""
     words = "The {} was chased by the {} because the {} was angry."
     problem = Problem("p", "The boy was chased by the dog because _ was angry.", ("boy", "dog"))
     for nouns, copies in ((("farmer", "bull", "bull"), 0), (("boy", "dog", "dog"), 1)):
@@ -243,7 +240,7 @@ def test_function_words_do_not_make_a_copy() -> None:
         assert len(found) == 1 - copies
 
 
-def test_an_option_named_beside_the_predicate_is_evidence() -> None:
+def test_option_as_subject_of_the_predicate_is_evidence() -> None:
     """The blank's predicate said of an option's own noun speaks for that option."""
     what = parse_query(
         Problem(
@@ -265,7 +262,6 @@ def test_an_option_named_beside_the_predicate_is_evidence() -> None:
      "lift lifting lifts", "box's box", "try tries tried"],
 )  # fmt: skip
 def test_inflections_have_one_stem(words: str) -> None:
-    """The forms of a verb, and a noun's genitive, are one word."""
     assert len(set(map(stem, words.split()))) == 1
 
 
@@ -278,13 +274,13 @@ Nothing of this is about permits."""
 
 @pytest.fixture
 def hunter(tmp_path: Path) -> solve.KnowledgeHunting:
-    """Return a solver that looks in five sentences."""
+    """Return a solver that searches five sentences."""
     (tmp_path / "a.txt").write_text(TEXT.replace("\n", "\n\n"), "utf-8")
     return solve.KnowledgeHunting(solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index"))
 
 
-def test_evidence_is_summed(hunter: solve.KnowledgeHunting) -> None:
-    """Each sentence counts once, by its strongest reading; the option with more of it is chosen."""
+def test_evidence_is_summed_over_sentences(hunter: solve.KnowledgeHunting) -> None:
+    """Each sentence counts once, by its strongest evidence."""
     found = hunter.find_evidence(COUNCIL)
     assert sorted((f.option, f.strength) for f in found) == [(0, 4), (0, 4), (1, 4)]
     assert {f.phrases for f in found} == {("refused", "feared violence")}
@@ -292,17 +288,15 @@ def test_evidence_is_summed(hunter: solve.KnowledgeHunting) -> None:
     assert scores == (8.0, 4.0)
 
 
-def test_questions_are_counted_before_anything_is_looked_for(
+def test_all_questions_without_a_blank_are_reported_at_once(
     hunter: solve.KnowledgeHunting,
 ) -> None:
-    """What has no blank is refused as a whole: all of them are named, not the first alone."""
     asked = [Problem(f"q{n}", "Who feared it?", ("he", "she"), blank=None) for n in range(2)]
     with pytest.raises(DataError, match=r"2 problems are questions without one \('q0', 'q1'\)"):
         hunter.score([COUNCIL, *asked])
 
 
-def test_a_copy_of_the_problem_is_no_evidence(tmp_path: Path) -> None:
-    """A text that holds the problem itself, solved, gives nothing away."""
+def test_copy_of_the_problem_gives_no_evidence(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(COUNCIL.fill(1), "utf-8")
     index = solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index")
     assert index.search(["refused", "feared violence"], 5) == [COUNCIL.fill(1)]
@@ -310,20 +304,19 @@ def test_a_copy_of_the_problem_is_no_evidence(tmp_path: Path) -> None:
 
 
 class Library:
-    """A retriever of one's own: it finds the same sentence whatever is asked."""
+    """A user's retriever that always finds the same sentence."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        """Return the sentence."""
         assert limit == 7
         self.asked.append(tuple(phrases))
         return ["They refused him a visa because he feared violence."]
 
 
-def test_any_object_that_searches_is_a_retriever() -> None:
-    """A retriever of the user's is asked for both predicates, the most specific terms first."""
+def test_any_object_with_search_is_a_retriever() -> None:
+    """It is asked for both predicates, and the most specific terms come first."""
     library = Library()
     solver = solve.KnowledgeHunting(library, snippets=7)
     assert solver.score([COUNCIL]) == [(0.0, 4.0)]
@@ -338,11 +331,11 @@ def test_any_object_that_searches_is_a_retriever() -> None:
 
 
 @pytest.mark.data
-def test_hunting_reads_the_winograd_schemas(data_dir: Path, tmp_path: Path) -> None:
-    """In sentences of another data set there is evidence for many schemas, and it is consistent.
+def test_winograd_schemas_have_consistent_evidence(data_dir: Path, tmp_path: Path) -> None:
+    """WinoGrande's sentences have evidence for many schemas.
 
-    The halves of a twin are about the same words, so a sentence that speaks for one option in one
-    half must be found again when the options are swapped, and speak for the same option.
+    The halves of a twin have the same words. Evidence for an option of one half must be found
+    again if the options are swapped, and be for the same option.
     """
     train = formats.read(data_dir / "winogrande" / "train_l.jsonl")
     lines = (problem.fill(problem.answer or 0) for problem in train)

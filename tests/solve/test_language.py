@@ -1,4 +1,4 @@
-"""Language models score options by their likelihood, in four ways from one pass."""
+"""Language models as solvers: four scores from one pass, prompts and ensembles."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,8 +24,8 @@ def _sum(values: list[float], per_token: bool) -> float:
     return float(np.mean(values) if per_token else np.sum(values))
 
 
-def _causal_by_hand(folder: Path, problem: Problem, option: int, kind: str) -> float:
-    """Return a causal score from transformers itself, for a text whose parts don't join."""
+def _compute_causal_score(folder: Path, problem: Problem, option: int, kind: str) -> float:
+    """Return a causal score, computed by transformers, of a text whose parts don't merge."""
     import torch
     import transformers
 
@@ -41,12 +41,12 @@ def _causal_by_hand(folder: Path, problem: Problem, option: int, kind: str) -> f
 
 
 @pytest.mark.parametrize("kind", ["partial", "full", "partial_per_token", "full_per_token"])
-def test_causal_scores_are_those_of_the_formula(make_language_model: MakeModel, kind: str) -> None:
-    """Full counts all tokens but the first, partial those after the option; summed or averaged."""
+def test_causal_scores_follow_their_formulas(make_language_model: MakeModel, kind: str) -> None:
+    """Full counts all tokens but the first, partial those after the option; as a sum or mean."""
     folder = make_language_model("gpt2")
     scores = solve.Causal(folder, kind).score(PROBLEMS[:3])
     for problem, own in zip(PROBLEMS[:3], scores, strict=True):
-        expected = [_causal_by_hand(folder, problem, option, kind) for option in (0, 1)]
+        expected = [_compute_causal_score(folder, problem, option, kind) for option in (0, 1)]
         np.testing.assert_allclose(own, expected, atol=1e-4)
 
 
@@ -56,7 +56,7 @@ def test_causal_scores_are_those_of_the_formula(make_language_model: MakeModel, 
 def test_all_scores_come_from_one_pass(
     make_language_model: MakeModel, solver: type, architecture: str
 ) -> None:
-    """Each of the four is what it is alone, and a causal model reads no more for all of them."""
+    """A causal model reads no more texts for all four scores than for the full score."""
     folder = make_language_model(architecture, masked=solver is solve.Masked)
     every = solver(folder).compute_all_scores(PROBLEMS)
     assert len(every.scores) == 4
@@ -71,10 +71,10 @@ def test_all_scores_come_from_one_pass(
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
 
-def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
+def test_masked_scores_are_sums_and_means_of_masked_tokens(
     make_language_model: MakeModel,
 ) -> None:
-    """The sentence's score is over each token hidden alone, the option's over all of it hidden."""
+    """For the sentence's score, each token is masked separately; for the option's, all at once."""
     folder = make_language_model("roberta", masked=True)
     model = models.load_masked_model(folder)
     scores = solve.Masked(folder).compute_all_scores(PROBLEMS[:2]).scores
@@ -90,8 +90,7 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
             )
 
 
-def test_hiding_a_words_later_pieces_changes_its_score(make_language_model: MakeModel) -> None:
-    """`within_word` changes the sentence's score, and not the option's."""
+def test_within_word_changes_only_the_sentence_score(make_language_model: MakeModel) -> None:
     folder = make_language_model("bert", masked=True)
     problem = Problem("1", "They say that the _ stood there.", ("candle777", "drawer777"))
     plain, corrected = (
@@ -102,8 +101,8 @@ def test_hiding_a_words_later_pieces_changes_its_score(make_language_model: Make
     np.testing.assert_allclose(plain["option"], corrected["option"], atol=1e-5)
 
 
-def test_where_nothing_follows_partial_compares_the_options(make_language_model: MakeModel) -> None:
-    """As in COPA, partial and full scores then differ by the same amount between the options."""
+def test_partial_and_full_agree_if_the_option_comes_last(make_language_model: MakeModel) -> None:
+    """As in COPA. They differ by the same amount for both options."""
     problem = Problem("1", "They say that the candle stood there because _",
                       ("the drawer was amber.", "the basket was near the kettle."))  # fmt: skip
     scores = solve.Causal(make_language_model("gpt2")).compute_all_scores([problem]).scores
@@ -112,8 +111,7 @@ def test_where_nothing_follows_partial_compares_the_options(make_language_model:
     assert partial[0] > full[0]
 
 
-def test_options_are_worded_for_the_pronoun(make_language_model: MakeModel) -> None:
-    """A possessive blank is scored with the possessive of the option."""
+def test_possessive_blanks_get_possessive_options(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2")
     blank = Problem("1", "They say that _ candle stood.", ("Ann", "The lamp"), pronoun="his")
     owned = Problem("2", "They say that _ candle stood.", ("Ann's", "the lamp's"))
@@ -122,8 +120,8 @@ def test_options_are_worded_for_the_pronoun(make_language_model: MakeModel) -> N
         np.testing.assert_allclose(one, other, atol=1e-5)
 
 
-def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
-    """Return the tokens that lm-evaluation-harness feeds, its padding not counted."""
+def _count_harness_tokens(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
+    """Return the number of tokens that lm-evaluation-harness feeds, without padding."""
     texts = [
         pair[1] for own in models.make_passages(model, problems, prompt=prompt) for pair in own
     ]
@@ -131,7 +129,7 @@ def _harness(model: models.CausalModel, problems: Dataset, prompt: str) -> int:
 
 
 def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models: None) -> None:
-    """Twins zero-shot need less than half of its tokens, 30 fixed shots less than a 25th."""
+    """Zero-shot twins need less than half of its tokens, and 30 fixed shots less than 1/25."""
     data = practice.generate_corpus(150).dataset
     texts = [text for problem in data for text in problem.fill_all()]
     folder = tiny_language_model(tmp_path, texts=texts, vocabulary=2000)
@@ -139,16 +137,17 @@ def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models:
     prompt = solve.make_prompt(practice.generate_corpus(40, seed=9).dataset, 30)
     for shots, factor in (("", 2), (prompt, 25)):
         fed = solve.Causal(folder, prompt=shots).compute_all_scores(data).tokens_fed
-        assert fed * factor <= _harness(model, data, shots)
+        assert fed * factor <= _count_harness_tokens(model, data, shots)
 
 
 @pytest.mark.data
 def test_real_problems_feed_less_than_the_harness(
     data_dir: Path, tmp_path: Path, quiet_models: None
 ) -> None:
-    """Of WSC273 and WinoGrande's train_m, partial scores need less than half of its tokens.
+    """WSC273 and WinoGrande's train_m need less than half of its tokens for partial scores.
 
-    Of WinoGrande's dev part, of which more than half has lost its twin, they need less than 1/1.8.
+    WinoGrande's dev set needs less than 1/1.8: more than half of its problems have lost their
+    twin.
     """
     sets = {
         "wsc/wsc-273.jsonl": 2.0,
@@ -161,11 +160,11 @@ def test_real_problems_feed_less_than_the_harness(
     model = models.load_causal_model(folder)
     for name, factor in sets.items():
         fed = solve.Causal(folder).compute_all_scores(data[name]).tokens_fed
-        assert fed * factor <= _harness(model, data[name], "")
+        assert fed * factor <= _count_harness_tokens(model, data[name], "")
 
 
-def test_shots_are_drawn_by_the_seed_and_hold_the_answers() -> None:
-    """The same seed gives the same prompt, which holds distinct problems with their answers."""
+def test_seed_determines_the_shots_of_a_prompt() -> None:
+    """The prompt has distinct problems with their answers."""
     problems = make_twins(20)
     prompt = solve.make_prompt(problems, 5, seed=3)
     assert (
@@ -183,7 +182,7 @@ def test_shots_are_drawn_by_the_seed_and_hold_the_answers() -> None:
 
 
 class _Given:
-    """A solver that gives what it was told."""
+    """A solver with fixed scores."""
 
     def __init__(self, *scores: tuple[float, ...]):
         self.scores = scores
@@ -197,8 +196,8 @@ LOGS = st.lists(st.tuples(*[st.floats(-30, 0)] * 2), min_size=3, max_size=3)
 
 @given(st.lists(LOGS, min_size=1, max_size=4))
 @examples(40)
-def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any]) -> None:
-    """Its scores are the logarithm of the product of likelihoods, so is the Brier score's."""
+def test_ensemble_scores_are_logs_of_the_product(logs: list[Any]) -> None:
+    """So its Brier score is that of the normalised product."""
     data = make_twins(0, singles=3)
     found = solve.Ensemble(tuple(_Given(*of) for of in logs)).score(data.problems)
     product = np.exp(np.array(logs)).prod(0)
@@ -212,8 +211,7 @@ def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any
     assert calibration.brier == pytest.approx(((stated - right) ** 2).sum(1).mean(), abs=1e-9)
 
 
-def test_a_vote_counts_models_and_settles_ties_by_the_product() -> None:
-    """Two of three win whatever the product says; one against one is the product's."""
+def test_vote_counts_models_and_the_product_breaks_ties() -> None:
     three = (_Given((-1.0, -2.0)), _Given((-1.0, -2.0)), _Given((-90.0, -2.0)))
     (first,) = solve.Ensemble(three, "vote").score([PROBLEMS[0]])
     assert first[0] > first[1]
@@ -221,8 +219,7 @@ def test_a_vote_counts_models_and_settles_ties_by_the_product() -> None:
     assert tie[0] < tie[1] < 2
 
 
-def test_an_ensemble_of_one_decides_as_it_does(make_language_model: MakeModel) -> None:
-    """Alone, a model gives the product's scores, and wins every vote."""
+def test_ensemble_of_one_decides_as_its_model(make_language_model: MakeModel) -> None:
     alone = solve.Causal(make_language_model("gpt2"))
     scores = np.array(alone.score(PROBLEMS))
     np.testing.assert_allclose(solve.Ensemble((alone,)).score(PROBLEMS), scores, atol=1e-5)
@@ -230,8 +227,7 @@ def test_an_ensemble_of_one_decides_as_it_does(make_language_model: MakeModel) -
     assert np.array_equal(votes.argmax(1), scores.argmax(1))
 
 
-def test_what_is_no_score_is_refused(make_language_model: MakeModel) -> None:
-    """An unknown score or combination, and an ensemble of none, are told."""
+def test_unknown_scores_and_empty_ensembles_are_refused(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match="unknown score 'half'; use 'partial', 'full', "):
         solve.Causal(folder, "half").score(PROBLEMS)
@@ -243,8 +239,9 @@ def test_what_is_no_score_is_refused(make_language_model: MakeModel) -> None:
         solve.Ensemble(()).score(PROBLEMS)
 
 
-def test_damaged_weights_are_told(make_language_model: MakeModel, tmp_path: Path) -> None:
-    """A model that gives no numbers is refused, with the first problem."""
+def test_damaged_weights_are_reported_with_a_problem(
+    make_language_model: MakeModel, tmp_path: Path
+) -> None:
     import transformers
 
     folder = make_language_model("gpt2")
@@ -256,16 +253,15 @@ def test_damaged_weights_are_told(make_language_model: MakeModel, tmp_path: Path
         solve.Causal(tmp_path).score(PROBLEMS)
 
 
-def test_nothing_is_loaded_before_it_is_asked(tmp_path: Path) -> None:
-    """A solver for a model that is not there can be made, and says so when it is asked."""
+def test_models_are_loaded_at_the_first_problem(tmp_path: Path) -> None:
+    """So a solver for a missing model can be created."""
     solvers = (solve.Causal(tmp_path / "none"), solve.Masked(tmp_path / "none"))
     for solver in solvers:
         with pytest.raises(InputError, match="there is no such folder"):
             solver.score(PROBLEMS)
 
 
-def test_parameters_determine_the_scores(make_language_model: MakeModel) -> None:
-    """They name the weights' digest, the score and the prompt's digest, and hold no path."""
+def test_parameters_have_digests_and_no_paths(make_language_model: MakeModel) -> None:
     folder = make_language_model("gpt2")
     told = solve.Causal(folder, "full", prompt="A cup.\n").parameters
     assert told["score"] == "full"

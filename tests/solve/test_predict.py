@@ -1,4 +1,4 @@
-"""Solving into a file: whole or not at all, stopped and gone on with, and never mixed up."""
+"""Predictions written to a file: complete files, resuming, and refused files."""
 
 import subprocess
 import sys
@@ -13,26 +13,25 @@ from winosmith.errors import DataError, OutputError
 from winosmith.testing import make_twins
 
 PROBLEMS = make_twins(300)
-"""600 problems: two whole chunks of 256, and one that is not."""
+"""600 problems: two full chunks of 256, and a partial one."""
 
 
 @dataclass
 class Stops:
-    """A solver that is stopped at its third chunk, and keeps how many problems it was asked."""
+    """A solver that is interrupted at its third chunk and records the sizes of its chunks."""
 
     parameters: dict[str, object] = field(default_factory=lambda: dict(solve.Random(4).parameters))
     chunks: list[int] = field(default_factory=list)
 
     def score(self, problems: Sequence[Problem]) -> solve.Scores:
-        """Return random scores, twice."""
+        """Return random scores, but raise at the third call."""
         self.chunks.append(len(problems))
         if len(self.chunks) == 3:
             raise KeyboardInterrupt
         return solve.Random(4).score(problems)
 
 
-def test_the_file_holds_what_the_solver_says(tmp_path: Path) -> None:
-    """The predictions are those of `predict`; the header has the parameters, the solver's too."""
+def test_file_has_the_predictions_and_parameters(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     seen: list[int] = []
     found = solve.predict_to_file(
@@ -48,8 +47,7 @@ def test_the_file_holds_what_the_solver_says(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 
 
-def test_it_is_the_file_that_write_predictions_writes(tmp_path: Path) -> None:
-    """Written at once or chunk by chunk, the bytes are the same."""
+def test_file_equals_that_of_write_predictions(tmp_path: Path) -> None:
     out, other = tmp_path / "p.jsonl", tmp_path / "q.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, out)
     answers.write_predictions(
@@ -63,8 +61,8 @@ def test_it_is_the_file_that_write_predictions_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 10, 3000])
-def test_stopped_work_goes_on(tmp_path: Path, cut: int) -> None:
-    """What was solved is not solved again, even when the end was cut off, and the bytes agree."""
+def test_interrupted_work_resumes(tmp_path: Path, cut: int) -> None:
+    """If the end of the file is missing, only the incomplete chunk is solved again."""
     out, whole = tmp_path / "p.jsonl", tmp_path / "whole.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, whole)
     solver = Stops()
@@ -80,8 +78,7 @@ def test_stopped_work_goes_on(tmp_path: Path, cut: int) -> None:
     assert not part.exists()
 
 
-def test_a_complete_file_is_read(tmp_path: Path) -> None:
-    """The same call on a complete file asks the solver nothing."""
+def test_complete_file_is_read_without_solving(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     first = solve.predict_to_file(solve.Random(4), PROBLEMS, out)
     solver = Stops(chunks=[0, 0])
@@ -89,8 +86,7 @@ def test_a_complete_file_is_read(tmp_path: Path) -> None:
     assert solver.chunks == [0, 0]
 
 
-def test_other_predictions_are_not_overwritten(tmp_path: Path) -> None:
-    """Another seed or another data set is refused with what differs; force replaces the file."""
+def test_other_predictions_are_overwritten_only_with_force(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, out)
     with pytest.raises(OutputError, match=r"contains other predictions \(seed is 4, not 5\)"):
@@ -103,8 +99,7 @@ def test_other_predictions_are_not_overwritten(tmp_path: Path) -> None:
     assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
 
 
-def test_other_unfinished_work_is_not_dropped(tmp_path: Path) -> None:
-    """Unfinished work of another call is refused, and dropped with force."""
+def test_other_unfinished_work_is_discarded_only_with_force(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     with pytest.raises(KeyboardInterrupt):
         solve.predict_to_file(Stops(), PROBLEMS, out)
@@ -114,8 +109,7 @@ def test_other_unfinished_work_is_not_dropped(tmp_path: Path) -> None:
     assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
 
 
-def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
-    """A file that holds no predictions is refused, as is a folder or a folder that is missing."""
+def test_other_files_and_folders_are_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     for content in (b"precious", b"\xff\xfe", b"[]", b'{"a": 1}', b""):
         out.write_bytes(content)
@@ -129,8 +123,7 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are locked on POSIX alone")
-def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
-    """While one process solves into a file, another is refused."""
+def test_second_process_for_the_same_file_is_refused(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from winosmith import solve\n"
@@ -159,9 +152,7 @@ def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
     assert len(solve.predict_to_file(solve.Random(4), make_twins(3), out).predictions) == 6
 
 
-def test_a_solver_that_fails_leaves_what_was_solved(tmp_path: Path) -> None:
-    """Scores that break the promise name the problem, and the finished chunks stay aside."""
-
+def test_finished_chunks_survive_a_failing_solver(tmp_path: Path) -> None:
     class Fails(Stops):
         def score(self, problems: Sequence[Problem]) -> solve.Scores:
             scores = list(solve.Random(4).score(problems))
@@ -174,8 +165,7 @@ def test_a_solver_that_fails_leaves_what_was_solved(tmp_path: Path) -> None:
     assert len((tmp_path / ".p.jsonl.part").read_text("utf-8").splitlines()) == 257
 
 
-def test_no_problems_are_no_predictions(tmp_path: Path) -> None:
-    """An empty data set makes a file with a header alone."""
+def test_empty_data_gives_a_file_with_only_a_header(tmp_path: Path) -> None:
     found = solve.predict_to_file(solve.Random(), PROBLEMS[:0], tmp_path / "p.jsonl")
     assert found.predictions == ()
     assert len((tmp_path / "p.jsonl").read_text("utf-8").splitlines()) == 1

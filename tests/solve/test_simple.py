@@ -1,4 +1,4 @@
-"""The solvers that need no model: majority, chance, association, local context, two-way."""
+"""Solvers without a model: majority, random, word association, local context and two-way."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ FIVE = ("cup", "jug", "pot", "pan", "mug")
 
 
 def with_answers(answers: Sequence[int], options: int = 2) -> Dataset:
-    """Return problems with those answers."""
+    """Return problems with these answers."""
     return Dataset(
         Problem(f"p{row}", f"Beside the jar the _ stood {row}.", FIVE[:options], answer)
         for row, answer in enumerate(answers)
@@ -25,36 +25,34 @@ def with_answers(answers: Sequence[int], options: int = 2) -> Dataset:
 
 
 def right(solver: solve.Solver, data: Dataset) -> int:
-    """Return how many problems a solver gets right."""
+    """Return the number of problems that a solver answers correctly."""
     pairs = zip(solve.predict(solver, data), data, strict=True)
     return sum(prediction.choice == problem.answer for prediction, problem in pairs)
 
 
-def test_the_majority_is_that_of_the_training_part() -> None:
-    """The place that is right most often is chosen, with its share as the score."""
+def test_majority_predicts_the_most_frequent_index() -> None:
+    """Its scores are the fractions in the training data."""
     solver = solve.Majority.trained_on(with_answers([1, 0, 1, 1]))
     assert solver.shares == (0.25, 0.75)
     assert right(solver, with_answers([1, 0, 1])) == 2
 
 
-def test_the_majority_has_places_for_more_options() -> None:
-    """A place that never was there scores 0; places that a problem lacks are left out."""
+def test_majority_works_with_other_numbers_of_options() -> None:
+    """An index without training answers scores 0."""
     five = solve.Majority.trained_on(with_answers([4, 4, 1], options=5))
     assert five.score(with_answers([0])) == [(0.0, 1 / 3)]
     two = solve.Majority.trained_on(with_answers([1, 1]))
     assert two.score(with_answers([0], options=4)) == [(0.0, 1.0, 0.0, 0.0)]
 
 
-def test_chance_is_even() -> None:
-    """Of 4,000 problems with four options each place is chosen a quarter of the time."""
+def test_random_predicts_each_index_equally_often() -> None:
     data = with_answers([0] * 4000, options=4)
     counts = Counter(p.choice for p in solve.predict(solve.Random(5), data))
     expected, deviation = 1000, math.sqrt(4000 * 0.25 * 0.75)
     assert all(abs(counts[place] - expected) < 4 * deviation for place in range(4))
 
 
-def test_chance_follows_from_seed_and_id_alone() -> None:
-    """Another seed or id is another draw; other sentences and places in the list are not."""
+def test_random_depends_only_on_seed_and_id() -> None:
     data = with_answers([0] * 20)
     first = solve.Random(1).score(data)
     assert solve.Random(2).score(data) != first
@@ -64,7 +62,7 @@ def test_chance_follows_from_seed_and_id_alone() -> None:
 
 
 def planted(count: int, seed: int) -> Dataset:
-    """Return problems where "early" goes with the first option and "late" with the second."""
+    """Return problems whose answer is the first option with "early", the second with "late"."""
     rng = np.random.default_rng(seed)
     answers = rng.integers(2, size=count).tolist()
     return Dataset(
@@ -78,14 +76,13 @@ def planted(count: int, seed: int) -> Dataset:
     )
 
 
-def test_association_finds_words_that_go_with_a_place() -> None:
-    """A word that goes with one place in training decides new problems."""
+def test_association_learns_words_that_predict_an_index() -> None:
     solver = solve.WordAssociation.trained_on(planted(200, 0))
     assert right(solver, planted(100, 1)) == 100
 
 
-def test_association_by_words_has_the_filters_weights() -> None:
-    """The weight of a word is its PMI with the option that is mentioned first."""
+def test_association_weights_are_the_pmi_with_the_answer() -> None:
+    """As a label, the answer is whether the option mentioned first is correct."""
     train = make_twins(50)
     counts, words = metrics.count_words(train)
     labels = np.array(train.answers) != metrics.find_first_mentioned_options(train)
@@ -95,15 +92,15 @@ def test_association_by_words_has_the_filters_weights() -> None:
     assert found == dict(zip(words, pmi.tolist(), strict=True))
 
 
-def test_association_by_words_says_what_it_tells_apart() -> None:
-    """Three options are refused, since words are counted by which of two is mentioned first."""
+def test_association_by_words_refuses_three_options() -> None:
+    """Words are counted by which of two options is mentioned first."""
     three = Problem("three", "They say the _ fell.", ("cup", "jug", "pot"), 2)
     with pytest.raises(DataError, match="supports only two options"):
         solve.WordAssociation.trained_on(Dataset([three]))
 
 
-def test_association_by_words_sums_over_words() -> None:
-    """A score is the sum of PMI(y; w) over the words, by the counts written out."""
+def test_association_by_words_sums_the_pmi_over_words() -> None:
+    """The counts are written out here."""
     train = with_answers([0, 0, 1])
     solver = solve.WordAssociation.trained_on(train, smoothing=1)
     words = ["beside", "the", "jar", "the", "stood", "0", "."]
@@ -123,7 +120,7 @@ def test_association_by_words_sums_over_words() -> None:
 
 
 def test_association_by_pairs_follows_the_option() -> None:
-    """With `pairs` it is the option's own words that count, whatever its place."""
+    """With `pairs`, only the option's words count, not its index."""
     train = Dataset(
         Problem(str(row), "It floats, so it is the _.", options, options.index("cork"))
         for row, options in enumerate([("cork", "lead"), ("lead", "cork")] * 20)
@@ -132,12 +129,12 @@ def test_association_by_pairs_follows_the_option() -> None:
     asked = Problem("new", "It floats, we say of the _.", ("stone", "lead", "cork"))
     [scores] = solver.score([asked])
     assert scores.index(max(scores)) == 2
-    assert scores[0] == 0.0  # a word that was not seen counts for nothing
+    assert scores[0] == 0.0  # unseen words score 0
     assert right(solver, train) == 40
 
 
 def test_association_by_words_follows_the_mention() -> None:
-    """With `words` it counts which option is mentioned first, not which is written first."""
+    """With `words`, the option mentioned first counts, not the option listed first."""
     problems = [
         Problem(f"{row}", f"The {first} hit the {second} and the _ broke.", options,
                 options.index(first))
@@ -155,25 +152,22 @@ def test_association_by_words_follows_the_mention() -> None:
     assert [scores[::-1]] == list(solver.score([turned]))
 
 
-def test_on_balanced_twins_association_is_at_chance() -> None:
-    """Where no word goes with an answer, new problems are solved about half of the time."""
+def test_association_is_at_chance_on_balanced_twins() -> None:
     solver = solve.WordAssociation.trained_on(make_twins(200, seed=1))
     assert 150 < right(solver, make_twins(200, seed=2)) < 250
 
 
 @pytest.mark.parametrize("learner", [solve.Majority, solve.WordAssociation])
-def test_learners_refuse_problems_without_answers(
+def test_learners_refuse_empty_and_unanswered_data(
     learner: type[solve.Majority] | type[solve.WordAssociation],
 ) -> None:
-    """Nothing to learn from, or a withheld answer, is told with the first three ids."""
     with pytest.raises(DataError, match="there are no problems to learn from"):
         learner.trained_on(Dataset())
     with pytest.raises(DataError, match=r"10 of the 10 .* no answer \('0-0', '0-1', '1-0', …\)"):
         learner.trained_on(make_twins(5).blind())
 
 
-def test_association_tells_what_it_can_not_do() -> None:
-    """Parameters out of range, and more options than places, are refused by name."""
+def test_association_refuses_unsupported_settings_and_data() -> None:
     with pytest.raises(InputError, match="unknown features 'bigrams'; use 'words' or 'pairs'"):
         solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
     with pytest.raises(InputError, match="smoothing is 0; choose a number above 0"):
@@ -184,7 +178,7 @@ def test_association_tells_what_it_can_not_do() -> None:
 
 
 class Shown:
-    """A solver that keeps what it was shown."""
+    """A solver that records its problems."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -195,8 +189,8 @@ class Shown:
         return [tuple(map(float, map(len, p.options))) for p in problems]
 
 
-def test_text_without_spaces_has_no_local_context() -> None:
-    """In Japanese the words before the blank can't be told, and the baseline is refused."""
+def test_text_without_spaces_is_refused() -> None:
+    """In Japanese, the words before the blank can't be determined."""
     japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     with pytest.raises(ProblemError, match="has no spaces between words"):
         solve.cut_to_local_context([japanese])
@@ -205,8 +199,8 @@ def test_text_without_spaces_has_no_local_context() -> None:
     assert get_local_context(japanese.sentence) == japanese.sentence
 
 
-def test_the_local_context_is_all_that_is_shown() -> None:
-    """The solver sees the words from two before the blank; ids and options are as they were."""
+def test_local_context_starts_two_words_before_the_blank() -> None:
+    """Ids and options stay unchanged."""
     trophy = Problem(
         "t", "The trophy doesn't fit into the suitcase because the _ is too large.", ("a", "b"), 0
     )
@@ -216,8 +210,8 @@ def test_the_local_context_is_all_that_is_shown() -> None:
     assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
 
 
-def test_two_way_asks_about_every_pair() -> None:
-    """Four options are six comparisons of two; a problem of two options is asked as it is."""
+def test_two_way_compares_every_pair_of_options() -> None:
+    """Four options are six comparisons; a problem of two options is asked as it is."""
     shown = Shown()
     four = Problem("q", "A _ b.", ("a", "bb", "ccc", "dddd"), 2)
     two = Problem("r", "A _ b.", ("x", "yy"))
@@ -230,8 +224,7 @@ def test_two_way_asks_about_every_pair() -> None:
     assert scores[0] == pytest.approx([(4 * own - 10) / 3 for own in (1, 2, 3, 4)])
 
 
-def test_two_way_orders_options_as_their_own_scores_do() -> None:
-    """When a solver's scores stand on their own, the comparisons keep their order."""
+def test_two_way_keeps_the_order_of_independent_scores() -> None:
     data = with_answers([0] * 30, options=5)
 
     class Fixed:
@@ -246,9 +239,7 @@ def test_two_way_orders_options_as_their_own_scores_do() -> None:
     assert [np.argsort(s).tolist() for s in paired] == [np.argsort(s).tolist() for s in own]
 
 
-def test_the_first_of_equals_is_chosen() -> None:
-    """Equal scores make the first option the prediction."""
-
+def test_first_option_wins_ties() -> None:
     class Even:
         def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
             return [(0.5,) * len(p.options) for p in problems]
@@ -268,10 +259,10 @@ def test_the_first_of_equals_is_chosen() -> None:
         ([(1.0, 2.0), (math.inf, 2.0)], r"returned the scores \(inf, 2.0\) for 'p1'"),
     ],
 )
-def test_a_solver_that_breaks_its_promise_is_told(
+def test_invalid_scores_are_reported_with_the_problem(
     scores: list[tuple[float, ...]], message: str
 ) -> None:
-    """Scores that are missing, too many or not finite name the problem."""
+    """Scores are missing, too many or not finite."""
 
     class Broken:
         def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
@@ -281,16 +272,14 @@ def test_a_solver_that_breaks_its_promise_is_told(
         solve.predict(Broken(), with_answers([0, 1]))
 
 
-def test_a_solver_never_sees_an_answer() -> None:
-    """`predict` hands over the problems without answers and extra."""
+def test_solvers_never_see_answers() -> None:
     shown = Shown()
     data = with_answers([0, 1])
     solve.predict(shown, data)
     assert shown.problems == [problem.blind() for problem in data]
 
 
-def test_pairs_are_counted_alike_one_by_one():
-    """What counts pairs of problems that come one by one is the solver of their data set."""
+def test_association_can_be_trained_on_an_iterator():
     data = Dataset(make_twins(20))
     whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
     assert solve.WordAssociation.trained_on_pairs(iter(data), smoothing=2) == whole

@@ -1,4 +1,4 @@
-"""Claims are judged by any solver, and labels are not looked at."""
+"""Any solver can judge claims, without using their labels."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from winosmith.testing import make_twins
 
 
 class Longest:
-    """Prefers the longest option; remembers how many options it was asked about."""
+    """Prefers the longest option; records the number of options of each problem it scores."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -22,30 +22,26 @@ class Longest:
         return [tuple(float(len(option)) for option in p.options) for p in problems]
 
 
-def test_the_best_candidate_of_a_blank_holds() -> None:
-    """Of the claims on one blank the one with the best candidate holds, and no other."""
+def test_only_the_best_candidate_of_a_blank_is_true() -> None:
     claims = [Claim("1", "the _ fell.", c) for c in ("cup", "kettle", "jug")]
     assert judge(Longest(), claims) == (False, True, False)
     assert judge(Longest(), claims[::-1]) == (False, True, False)
 
 
-def test_blanks_are_told_by_id_and_sentence() -> None:
-    """Neither one id with two sentences nor one sentence with two ids is one blank."""
+def test_blank_is_identified_by_id_and_sentence() -> None:
     claims = [Claim("1", "a _ b.", "xx"), Claim("1", "c _ d.", "x"), Claim("2", "a _ b.", "x")]
     assert judge(Longest(), claims) == (False, False, False)
     assert count_lone_claims(claims) == 3
 
 
-def test_a_repeated_claim_is_judged_as_the_first() -> None:
-    """The same claim twice has the same answer, and is compared once."""
+def test_repeated_claims_are_judged_alike() -> None:
     claims = [Claim("1", "a _ b.", c) for c in ("xx", "y", "xx")]
     solver = Longest()
     assert judge(solver, claims) == (True, False, True)
     assert solver.asked == [2]
 
 
-def test_all_candidates_of_a_blank_are_compared_at_once() -> None:
-    """Of seven candidates the best holds alone, in one problem about all."""
+def test_all_candidates_of_a_blank_are_compared_in_one_problem() -> None:
     names = ["a", "bb", "ccccccc", "dddd", "eee", "ffffff", "ggggg"]
     solver = Longest()
     held = judge(solver, [Claim("1", "the _ fell.", name) for name in names])
@@ -54,15 +50,14 @@ def test_all_candidates_of_a_blank_are_compared_at_once() -> None:
 
 
 def test_labels_make_no_difference() -> None:
-    """With labels, without, and with wrong ones the claims are judged alike."""
     claims = to_claims(make_twins(10, singles=2))
     told = judge(Longest(), claims)
     assert judge(Longest(), [replace(claim, holds=None) for claim in claims]) == told
     assert judge(Longest(), [replace(claim, holds=not claim.holds) for claim in claims]) == told
 
 
-def test_recast_problems_are_judged_as_they_are_solved() -> None:
-    """Of a problem's claims the one on its best option holds; of a tie none, in either order."""
+def test_claims_of_recast_problems_match_the_solver() -> None:
+    """The claim on the best option is true; with a tie, no claim is, in either order."""
     problems = make_twins(6)
     scores = Longest().score(problems)
     held = judge(Longest(), to_claims(problems))
@@ -73,17 +68,15 @@ def test_recast_problems_are_judged_as_they_are_solved() -> None:
     assert backwards == held
 
 
-def test_superglue_can_be_judged(data_dir: Path) -> None:
-    """All 146 claims of the test part are judged, six candidates on one blank included."""
+def test_superglue_claims_can_be_judged(data_dir: Path) -> None:
     claims = formats.read_claims(data_dir / "superglue_wsc" / "test.jsonl")
     held = judge(Longest(), claims)
     assert len(held) == 146
     blanks = len({(claim.problem_id, claim.sentence) for claim in claims})
-    assert sum(held) == blanks - 2  # two have candidates of one length, and no longer one
+    assert sum(held) == blanks - 2  # two blanks have a tie for the longest candidate
 
 
-def test_the_usual_answer_is_named_for_what_it_is() -> None:
-    """Where most claims hold, it is always saying true that gives their share."""
+def test_accuracy_of_always_answering_true_is_reported() -> None:
     claims = tuple(
         Claim(f"{i}", f"a{i} _ b.", "x", holds=holds) for i, holds in enumerate((True, True, False))
     )

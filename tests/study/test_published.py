@@ -1,4 +1,4 @@
-"""The published rows are as printed, and what can't be a share of its questions is told."""
+"""Published rows are as printed, and impossible fractions of the questions are marked."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -19,13 +19,12 @@ OURS = {  # WinoGrande's own rows of table 6, and Winogender of section 1
 
 
 @pytest.mark.parametrize("data", OURS)
-def test_the_authors_own_rows_of_table_6_are_there(data: str) -> None:
-    """Each data set has the rows that WinoGrande's authors measured, in the order of print."""
+def test_own_rows_of_table_6_are_complete(data: str) -> None:
+    """These are the rows measured by WinoGrande's authors, in printed order."""
     assert [row.printed for row in get_published(6, data) if row.own] == OURS[data]
 
 
-def test_the_marks_are_those_of_print() -> None:
-    """Zero-shot, fine-tuned, other data and not reproduced are marked as in table 6."""
+def test_marks_of_table_6_are_as_printed() -> None:
     names = {row.name for row in get_published(6)}
     assert {"RoBERTa-WinoGrande-ft", "RoBERTa-ft ‡", "HNN (He et al. 2019) †"} <= names
     assert sum("-ft" in row.marks for row in get_published(6)) == 6
@@ -33,7 +32,7 @@ def test_the_marks_are_those_of_print() -> None:
     assert sum("‡" in row.marks for row in get_published(6)) == 1
 
 
-def test_the_sizes_of_the_tables() -> None:
+def test_tables_have_the_printed_number_of_rows() -> None:
     """Table 3 has 9 systems on dev and test, table 4 has 5 sizes, table 6 has 39 rows."""
     assert [len(get_published(table)) for table in (3, 4, 6, 0)] == [18, 10, 39, 1]
     assert len(PUBLISHED_GENDER) == 5
@@ -41,15 +40,14 @@ def test_the_sizes_of_the_tables() -> None:
     assert all(row.own for row in (*get_published(3), *get_published(4)))
 
 
-def test_every_printed_accuracy_is_a_percentage_with_one_decimal() -> None:
-    """All but the 100 of SuperGLUE's people have one decimal, and lie in 0-100."""
+def test_printed_accuracies_have_one_decimal() -> None:
     for row in PUBLISHED:
         assert row.printed == "100" or row.printed[-2] == "."
         assert 0 < row.accuracy <= 1
 
 
-def test_the_impossible_ones_are_found() -> None:
-    """Four rows on WSC273 and one on DPR are no k/n; on the PDPs each is one of 60 or of 80."""
+def test_impossible_accuracies_are_found() -> None:
+    """Four rows on WSC273 and one on DPR are no k/n; each PDP row fits 60 or 80 questions."""
     impossible = {(row.data, row.printed): row.count_note for row in PUBLISHED if row.is_impossible}
     assert impossible == {
         ("wsc", "52.8"): "52.8 is impossible for 273 questions; 144 are 52.75",
@@ -73,10 +71,10 @@ def test_the_impossible_ones_are_found() -> None:
         ("RoBERTa-WG", (0.8, -0.8), (0.8, -0.8)),
     ],
 )
-def test_table_7_has_gaps_of_cells_and_of_counts(
+def test_gaps_of_table_7_are_those_of_its_cells(
     system: str, cells: tuple[float, float], counts: tuple[float, float]
 ) -> None:
-    """The printed gaps are those of printed cells; from the counts of 120 some differ by 0.1."""
+    """Some gaps computed from the counts of 120 differ by 0.1."""
     (row,) = (row for row in PUBLISHED_GENDER if row.system == system)
     printed = zip(row.plain, row.gotcha, strict=True)
     assert tuple(float(Decimal(one) - Decimal(other)) for one, other in printed) == cells
@@ -98,14 +96,12 @@ FITS = {  # EvoGrad's table 4: errors of 202 or 526, and the sum of their depths
 
 
 @pytest.mark.parametrize("printed", FITS)
-def test_evograds_cells_are_sums_over_counts(printed: str) -> None:
-    """Accuracy and depth of a cell stand for one number of errors and one sum of depths."""
+def test_cells_of_evograd_fit_one_count_and_one_depth_sum(printed: str) -> None:
     (row,) = (row for row in PUBLISHED_STABILITY if row.accuracy == printed)
     assert (row.error_counts, row.depth_sums) == ((FITS[printed][0],), (FITS[printed][1],))
 
 
-def test_one_of_evograds_depths_is_of_no_sum() -> None:
-    """BERT's 6.867 on EvoGrad-L is no mean of 237 whole numbers; no other cell is impossible."""
+def test_only_one_depth_of_evograd_is_impossible() -> None:
     unfit = [
         row for row in PUBLISHED_STABILITY if row.depth and row.error_counts and not row.depth_sums
     ]
@@ -114,8 +110,8 @@ def test_one_of_evograds_depths_is_of_no_sum() -> None:
     ]
 
 
-def test_evograds_rows_without_accuracies_are_there() -> None:
-    """What was trained on WinoGrande has depths alone, twelve of them, and 6.286 comes twice."""
+def test_evograd_rows_without_accuracies_are_complete() -> None:
+    """Models trained on WinoGrande have only depths, twelve of them; 6.286 occurs twice."""
     depths = [row.depth for row in PUBLISHED_STABILITY if row.depth and not row.accuracy]
     assert depths == (
         "7.302 7.258 7.308 7.232 6.286 6.393 6.286 6.652 7.971 7.670 8.000 7.694".split()
@@ -127,8 +123,7 @@ def test_evograds_rows_without_accuracies_are_there() -> None:
         assert max(abs(count - before) for count in after) <= 7
 
 
-def test_evograds_table_in_the_page_is_the_data() -> None:
-    """The page on the papers has every cell of the table, and no other."""
+def test_evograd_table_in_the_docs_matches_the_data() -> None:
     page = Path(__file__).parents[2].joinpath("docs/papers.md").read_text("utf-8")
     table = page.partition("## EvoGrad's table 4")[2].partition("## The arithmetic")[0]
     columns = ("winogrande-dev", "evograd-m-val", "evograd-l-val")
@@ -152,7 +147,7 @@ def test_evograds_table_in_the_page_is_the_data() -> None:
 
 @pytest.mark.data
 def test_more_than_half_of_the_released_problems_are_singles(data_dir: Path) -> None:
-    """Of 12,282 debiased, dev and test problems 6,918 have no other half; A says a third."""
+    """Of 12,282 debiased, dev and test problems 6,918 are singles; appendix A says a third."""
     folder = data_dir / "winogrande"
     parts = [formats.read(folder / f"{name}.jsonl") for name in ("train_debiased", "dev", "test")]
     singles = sum(len(group) == 1 for part in parts for group in part.groups)

@@ -1,4 +1,4 @@
-"""Data sets are joined, drawn from and nested in whole blocks."""
+"""Joining, sampling and nesting data sets keeps whole blocks."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -22,10 +22,9 @@ from winosmith.testing import make_twins
 
 
 @given(st.integers(5, 40), st.integers(0, 10), st.integers(0, 3), st.data())
-def test_a_drawn_part_and_the_rest_are_the_whole(
+def test_held_out_part_and_rest_are_the_whole(
     twins: int, singles: int, seed: int, draw: st.DataObject
 ) -> None:
-    """Nothing is lost or doubled, no twin is parted, and the part has its size or one more."""
     data = make_twins(twins, singles=singles)
     size = draw.draw(st.integers(1, len(data) - 3))
     rest, part = hold_out(data, size, seed)
@@ -36,7 +35,6 @@ def test_a_drawn_part_and_the_rest_are_the_whole(
 
 
 def test_claims_on_one_text_stay_together() -> None:
-    """Drawn claims bring all others on their text, and the draw looks at no label."""
     claims = to_claims(make_twins(12))
     rest, part = hold_out(claims, 6)
     assert len(rest) + len(part) == len(claims)
@@ -46,7 +44,7 @@ def test_claims_on_one_text_stay_together() -> None:
 
 
 def test_joined_ids_are_distinct() -> None:
-    """Where ids meet the part's number leads them, and twins stay twins; elsewhere they stay."""
+    """If ids collide, the part's number is their prefix; otherwise they are unchanged."""
     first, second = make_twins(3), make_twins(2, seed=1)
     both = join_data([first, second])
     assert isinstance(both, Dataset)
@@ -66,14 +64,12 @@ def test_joined_ids_are_distinct() -> None:
         join_data([first, to_claims(second)])
 
 
-def test_joined_claims_keep_their_blanks_apart() -> None:
-    """Claims of two files that share an id are not on one blank afterwards."""
+def test_joined_claims_with_equal_ids_have_separate_blanks() -> None:
     one = (Claim("1", "a _ b.", "x", True),)
     assert [claim.problem_id for claim in join_data([one, one])] == ["1/1", "2/1"]
 
 
-def test_parts_are_nested() -> None:
-    """Each part holds the one before it, in whole twins, up to all."""
+def test_parts_are_nested_and_have_whole_twins() -> None:
     parts = draw_nested_parts(make_twins(2000))
     assert [len(part) for part in parts] == [160, 640, 2560, 4000]
     for smaller, larger in pairwise(parts):
@@ -81,25 +77,25 @@ def test_parts_are_nested() -> None:
         assert not smaller.singles
 
 
-def test_the_paper_s_splits(data_dir: Path) -> None:
-    """DPR is 1,200 and 122 in whole twins; COPA 400 and 100, which are SuperGLUE's val."""
+def test_splits_have_the_sizes_of_the_paper(data_dir: Path) -> None:
+    """DPR is 1,200 and 122 in whole twins; COPA is 400 and 100, SuperGLUE's val."""
     dpr = formats.read(data_dir / "dpr" / "train.c.txt")
     train, dev = split_as_in_paper("dpr", dpr)
     assert (len(train), len(dev)) == (1200, 122)
     assert not {p.twin_id for p in train} & {p.twin_id for p in dev}
     train, dev = split_as_in_paper("copa", formats.read(data_dir / "copa" / "copa-dev.xml"))
     superglue = formats.read(data_dir / "superglue_copa" / "val.jsonl")
-    assert [_told(p) for p in dev] == [_told(p) for p in superglue]
+    assert [_normalize(p) for p in dev] == [_normalize(p) for p in superglue]
     assert len(train) == 400
 
 
-def _told(problem: Problem) -> tuple[str, tuple[str, ...]]:
-    """Return the letters and numbers of a sentence, whose marks differ, and the options."""
+def _normalize(problem: Problem) -> tuple[str, tuple[str, ...]]:
+    """Return a sentence without its punctuation, which differs, and the options."""
     return "".join(filter(str.isalnum, problem.sentence.lower())), problem.options
 
 
-def test_shared_texts_are_found(data_dir: Path) -> None:
-    """Winograd schemas are found again in SuperGLUE-WSC, and none of DPR's test in its train."""
+def test_shared_sentences_are_found(data_dir: Path) -> None:
+    """SuperGLUE-WSC contains Winograd schemas; DPR's train hardly contains any of its test."""
     wsc = formats.read(data_dir / "wsc" / "WSCollection.xml")
     claims = formats.read_claims(data_dir / "superglue_wsc" / "train.jsonl")
     assert len(find_shared_sentences(claims, wsc)) > 100

@@ -1,4 +1,4 @@
-"""The HTTPS server of `tests/fetch`, and what asks it for topics."""
+"""The HTTPS server of `tests/fetch`, and a function that requests topics from it."""
 
 from functools import partial
 
@@ -11,12 +11,12 @@ from winosmith.topics import Fetch, fetch_https
 
 @pytest.fixture
 def endpoint(site: Site) -> Site:  # noqa: F811
-    """Return a server that answers nothing yet."""
+    """Return a server without any files yet."""
     site.piece = 1000
     return site
 
 
 @pytest.fixture
 def ask(endpoint: Site) -> Fetch:
-    """Return a function that asks the server as `HttpTopics` does."""
+    """Return a function that requests pages from the server as `HttpTopics` does."""
     return partial(fetch_https, timeout=LONGEST)

@@ -1,4 +1,4 @@
-"""Anchor words, the topics that ship, and topics from folders and JSONL files."""
+"""Anchor words, built-in topics, and topics from folders and JSON Lines files."""
 
 import json
 from collections import Counter
@@ -14,13 +14,13 @@ from winosmith.topics import FolderTopics, JsonlTopics, Topic, load_built_in_top
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
 
 
-def test_anchors_are_content_words_and_no_names() -> None:
-    """Function words, names, numbers, units and marks are no candidates."""
+def test_anchor_candidates_are_content_words_without_names() -> None:
+    """Numbers, units and punctuation are not candidates either."""
     assert TEA.candidates == ("boils", "deep", "hot", "tea", "water")
 
 
-def test_a_word_that_begins_a_sentence_counts_where_it_stands_in_small_letters_too() -> None:
-    """A capital at the beginning of a sentence makes no name of a word that occurs without it."""
+def test_first_word_is_a_candidate_if_also_in_lower_case() -> None:
+    """Otherwise a capital may mean a name."""
     assert Topic("x", "Water is wet. Drink water. Ann drinks.").candidates == (
         "drinks",
         "water",
@@ -28,36 +28,32 @@ def test_a_word_that_begins_a_sentence_counts_where_it_stands_in_small_letters_t
     )
 
 
-def test_the_same_seed_draws_the_same_words_and_others_differ() -> None:
-    """Anchor words hang on the seed alone, and over many seeds each is drawn about as often."""
+def test_seed_determines_the_anchor_words() -> None:
+    """Over many seeds, each word is drawn about equally often."""
     drawn = Counter(word for seed in range(4000) for word in TEA.draw_anchors(seed, 1))
     assert TEA.draw_anchors(3, 2) == TEA.draw_anchors(3, 2)
     assert set(drawn) == set(TEA.candidates)
     assert max(drawn.values()) - min(drawn.values()) < 150  # 800 each; 4.2 standard deviations
 
 
-def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
-    """A draw of more words than the text has gives each of them once."""
+def test_drawing_too_many_words_returns_each_word_once() -> None:
     assert sorted(TEA.draw_anchors(1, 99)) == list(TEA.candidates)
 
 
 @pytest.mark.parametrize(
     ("seed", "count", "reason"), [(-1, 1, "the seed is -1"), (1, 0, "anchor words is 0")]
 )
-def test_what_can_not_be_drawn_is_refused(seed: int, count: int, reason: str) -> None:
-    """A negative seed and a count under 1 are refused."""
+def test_negative_seed_and_count_below_1_are_refused(seed: int, count: int, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         TEA.draw_anchors(seed, count)
 
 
-def test_a_topic_without_content_words_is_refused() -> None:
-    """A text of function words and names has no anchors to draw."""
+def test_drawing_from_a_text_without_candidates_is_refused() -> None:
     with pytest.raises(InputError, match="no word that can be an anchor"):
         Topic("x", "It is he, Ann. They are Ben's.").draw_anchors(0)
 
 
-def test_topics_ship() -> None:
-    """At least 40 articles ship, half social and half physical, of 80 to 150 words, each once."""
+def test_built_in_topics_are_complete_and_balanced() -> None:
     shipped = [
         topics.load_built_in_topics()[number]
         for number in range(len(topics.load_built_in_topics()))
@@ -71,16 +67,14 @@ def test_topics_ship() -> None:
         assert len(topic.candidates) >= 40, topic.title
 
 
-def test_a_drawn_anchor_stands_in_the_text_and_passes_the_rules() -> None:
-    """Whatever is drawn is a token of its article and no function word, three distinct words."""
+def test_drawn_anchors_are_distinct_content_words_of_the_text() -> None:
     for seed in range(300):
         topic = topics.load_built_in_topics().draw(seed)
         assert len(set(topic.anchors)) == 3
         assert set(topic.anchors) <= set(tokenize(topic.text)) - FUNCTION_WORDS
 
 
-def test_every_topic_is_drawn_about_as_often() -> None:
-    """Over many seeds each shipped topic comes up, none more than twice as often as expected."""
+def test_built_in_topics_are_drawn_about_equally_often() -> None:
     count = len(topics.load_built_in_topics())
     drawn = Counter(topics.load_built_in_topics().draw(seed).title for seed in range(60 * count))
     assert len(drawn) == count
@@ -90,8 +84,8 @@ def test_every_topic_is_drawn_about_as_often() -> None:
 TEXT = "Warm the milk slowly and stir the honey into it."
 
 
-def test_a_folder_gives_its_texts(tmp_path: Path) -> None:
-    """Texts of folders in the folder are topics too; a heading or the file's name is the title."""
+def test_texts_of_a_folder_and_its_subfolders_are_topics(tmp_path: Path) -> None:
+    """The title is the text's heading, or else the file's name."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "warm_milk.txt").write_text(TEXT)
     (tmp_path / "bread.md").write_text(f"# How to bake\n\n{TEXT}\n\nServe the bread.")
@@ -105,8 +99,7 @@ def test_a_folder_gives_its_texts(tmp_path: Path) -> None:
     assert topics.draw(5) == FolderTopics.open(tmp_path).draw(5)
 
 
-def test_files_that_can_not_be_used_are_passed_over(tmp_path: Path) -> None:
-    """Empty files, files that are not UTF-8 and texts without content words are never drawn."""
+def test_unusable_files_in_a_folder_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe caf\xe9")
     (tmp_path / "c.txt").write_text("It is he.")
@@ -118,16 +111,14 @@ def test_files_that_can_not_be_used_are_passed_over(tmp_path: Path) -> None:
         topics.draw(1)
 
 
-def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
-    """A folder without texts, and a path that is none, are refused with the reason."""
+def test_folder_without_texts_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
         FolderTopics.open(tmp_path)
     with pytest.raises(InputError, match="is not a folder"):
         FolderTopics.open(tmp_path / "none")
 
 
-def test_a_jsonl_file_gives_its_lines(tmp_path: Path) -> None:
-    """Each line is a topic; other keys and empty lines do no harm; the domain may be missing."""
+def test_lines_of_a_jsonl_file_are_topics(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     lines = [{"title": "A", "text": TEXT, "url": 1}, {"title": "B", "text": TEXT, "domain": "x"}]
     path.write_text("\n\n".join(map(json.dumps, lines)))
@@ -148,8 +139,9 @@ def test_a_jsonl_file_gives_its_lines(tmp_path: Path) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_a_line_that_is_no_topic_is_named(tmp_path: Path, line: str, reason: str) -> None:
-    """A line that is no topic is refused when the file is opened, by file and line."""
+def test_invalid_line_is_reported_when_the_file_is_opened(
+    tmp_path: Path, line: str, reason: str
+) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps({"title": "A", "text": TEXT}) + "\n" + line)
     with pytest.raises(FormatError, match=reason) as refused:
@@ -157,8 +149,7 @@ def test_a_line_that_is_no_topic_is_named(tmp_path: Path, line: str, reason: str
     assert (refused.value.path, refused.value.line) == (str(path), 2)
 
 
-def test_what_a_page_and_a_database_can_not_hold_is_left_out(tmp_path: Path) -> None:
-    """Control characters go, a title is one line of at most 200 characters, a long text is cut."""
+def test_control_characters_and_excessive_length_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(
         json.dumps({"title": "How\nto\x00" + " go" * 200, "text": "\x1b[1m" + "word " * 9000})
@@ -171,8 +162,7 @@ def test_what_a_page_and_a_database_can_not_hold_is_left_out(tmp_path: Path) -> 
     assert len(topic.text) <= 20_000
 
 
-def test_a_source_is_opened_by_where_it_is(tmp_path: Path) -> None:
-    """A folder, a file and nothing open as what they are; a relative path starts at the base."""
+def test_open_topics_recognises_folders_files_and_no_source(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text(TEXT)
     (tmp_path / "t.jsonl").write_text(json.dumps({"title": "A", "text": TEXT}))

@@ -1,4 +1,4 @@
-"""WinoGrande's rules are for twins as authors write them, and for text whose words can be told."""
+"""WinoGrande's rules apply to twins by authors, in scripts that the rules can be checked in."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,19 +26,19 @@ RUSSIAN = [
 
 
 def agreed(data: Dataset) -> list[Response]:
-    """Return three right votes on each problem, by people who saw no other half."""
+    """Return three correct votes on each problem, each by a judge who saw no other half."""
     return [Response(p.id, f"{who}-{p.id}", "validate", p.answer) for p in data for who in "xyz"]
 
 
 def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
-    """Return how many problems each rule was checked on."""
+    """Return the number of problems that each rule was checked on."""
     found = validate.examine_structure(Dataset(problems), StructureRules(**rules))
     assert found.findings == ()
     return dict(found.checked)
 
 
-def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
-    """Short roots and what was perturbed from them are dropped for no rule of authors."""
+def test_perturbed_problems_and_roots_are_exempt_from_the_rules() -> None:
+    """If judges find them valid, all are kept, even short ones."""
     data = make_families([1, 3, 5], [2, 2])
     assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
     checked = validate.check(data, agreed(data))
@@ -48,8 +48,7 @@ def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     )
 
 
-def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
-    """In one pool the rules are for the twins alone; a twin with a perturbed half is none."""
+def test_rules_apply_only_to_twins_in_a_mixed_pool() -> None:
     twins = make_twins(3)
     child = Problem("child", "A _ .", ("x", "y"), 0, lineage=Lineage(twins[0].id, twins[0].id))
     data = Dataset([*twins, child])
@@ -65,8 +64,8 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
 
 
 @pytest.mark.parametrize("rules", ["winogrande", "none"])
-def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
-    """With "winogrande" all problems are checked, with "none" none but lineages are."""
+def test_rules_can_be_set_explicitly(rules: validate.RuleSet) -> None:
+    """With "winogrande" all problems are checked; with "none" only lineages are."""
     data = make_families([1])
     found = validate.examine_structure(data, StructureRules(rules))
     assert set(found.checked) >= {"lineage"}
@@ -76,15 +75,15 @@ def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
     assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
 
 
-def test_without_rules_complete_twins_can_be_asked_for() -> None:
-    """That the other half is there is no rule of WinoGrande's, and is checked when asked for."""
+def test_complete_twins_can_be_required_without_rules() -> None:
+    """WinoGrande has no such rule."""
     single = make_twins(1).select([0])
     rules = StructureRules("none", complete=True)
     assert validate.filter_by_structure(single, rules).dropped[0].reason.startswith("other half")
 
 
-def test_japanese_is_not_checked_for_its_words() -> None:
-    """Text without spaces has no length, overlap, edit or anchor; options and answers are told."""
+def test_rules_on_words_are_not_checked_in_japanese() -> None:
+    """Without spaces there is no length, overlap, edit or anchor; only options and answers."""
     anchored = [replace(half, origin=Origin(anchor="棚")) for half in JAPANESE]
     counts = checked_on(anchored)
     assert {rule for rule, count in counts.items() if count} == {
@@ -97,15 +96,13 @@ def test_japanese_is_not_checked_for_its_words() -> None:
     assert checked.applied_rules.lines[1].startswith("2 in a script without spaces between words")
 
 
-def test_the_same_japanese_sentence_twice_is_no_twin() -> None:
-    """That nothing was changed can be told in any script."""
+def test_equal_sentences_in_japanese_are_not_a_twin() -> None:
     twice = [JAPANESE[0], replace(JAPANESE[1], sentence=JAPANESE[0].sentence)]
     found = validate.examine_structure(Dataset(twice))
     assert [f.rule for f in found.findings] == ["edit distance"]
 
 
-def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
-    """Words between spaces have a length and an overlap; an anchor is compared in English alone."""
+def test_russian_anchors_and_function_words_are_not_checked() -> None:
     anchored = [replace(half, origin=Origin(anchor="и чашки")) for half in RUSSIAN]
     found = validate.examine_structure(Dataset(anchored))
     assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are required"] * 2
@@ -131,10 +128,9 @@ def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
         ("winogender/all_sentences.tsv", 720, "Winogender"),
     ],
 )
-def test_published_sets_are_recognised_and_kept(
+def test_published_sets_are_recognised_and_exempt(
     data_dir: Path, path: str, number: int, name: str
 ) -> None:
-    """Every problem of WSC, PDP, DPR, KnowRef, COPA and Winogender stays, in any encoding."""
     data = formats.read(data_dir / path, skip_bad="/dev/null")
     checked = validate.check(data, agreed(data))
     assert len(checked.kept) == len(data) == number
@@ -145,7 +141,7 @@ def test_published_sets_are_recognised_and_kept(
 
 @pytest.mark.data
 def test_winogrande_itself_is_checked(data_dir: Path) -> None:
-    """The rules were made for WinoGrande, and none of its sentences is of another set."""
+    """The rules were made for WinoGrande, and none of its problems is exempt."""
     for name in ("train_debiased", "dev", "test"):
         data = formats.read(data_dir / f"winogrande/{name}.jsonl")
         assert validate.find_applied_rules(data, "auto").exempt == {}

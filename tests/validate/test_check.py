@@ -1,4 +1,4 @@
-"""Validation as a whole: the stages in a row, their funnel, and a signature."""
+"""Validation as a whole: consecutive stages, their funnel, and a signature."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ from winosmith.validate import Count, StructureRules, VoteRules
 
 
 def agreeing(data: Dataset, *judges: str) -> list[Response]:
-    """Return the votes of judges who are all right; those of a half have the half's name added."""
+    """Return correct votes by the judges; each half has separate judges."""
     return [
         Response(problem.id, f"{judge}-{problem.id}", "validate", problem.answer)
         for problem in data
@@ -23,15 +23,14 @@ def agreeing(data: Dataset, *judges: str) -> list[Response]:
 
 
 def faulty(data: Dataset, *rows: int) -> Dataset:
-    """Return the data with sentences of some rows that are too long."""
+    """Return the data with overlong sentences in some rows."""
     return Dataset(
         replace(p, sentence=p.sentence + " and on" * 9) if row in rows else p
         for row, p in enumerate(data)
     )
 
 
-def test_the_funnel_counts_problems_twins_and_singles_at_each_stage() -> None:
-    """Each stage has what it kept, and the rest by reason; a half that is gone leaves a single."""
+def test_funnel_counts_problems_twins_and_singles_per_stage() -> None:
     data = faulty(make_twins(3), 0)
     rules = StructureRules(overlap=None, edit=None)
     votes = [vote for vote in agreeing(data, "x", "y", "z") if vote.problem_id != "1-1"]
@@ -54,16 +53,15 @@ def test_the_funnel_counts_problems_twins_and_singles_at_each_stage() -> None:
     }
 
 
-def test_without_votes_there_is_no_stage_of_votes() -> None:
-    """Votes that were never asked for are not checked; an empty file of votes is."""
+def test_votes_are_a_stage_only_if_given() -> None:
     data = make_twins(2)
     assert [stage.stage for stage in validate.check(data).stages] == ["structure"]
     assert len(validate.check(data).all_stages.kept) == 4
     assert len(validate.check(data, []).all_stages.kept) == 0
 
 
-def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
-    """A judge who saw a half which the structure drops does not judge the other one."""
+def test_votes_on_a_dropped_half_exclude_judges_of_the_other() -> None:
+    """A judge who saw a half that the structure stage drops can't judge the other half."""
     data = faulty(make_twins(1), 0)
     votes = [Response(half.id, judge, "validate", half.answer) for half in data for judge in "xyz"]
     checked = validate.check(data, votes, StructureRules(overlap=None, edit=None))
@@ -78,10 +76,9 @@ def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
     st.sets(st.integers(0, 9)),
     st.sampled_from([{}, {"overlap": None, "edit": None}, {"complete": True}]),
 )
-def test_the_result_is_the_input_again(
+def test_kept_and_dropped_of_both_stages_are_the_input(
     long: set[int], unvoted: set[int], rules: dict[str, Any]
 ) -> None:
-    """Over both stages kept and dropped are the input, and the funnel's counts add up."""
     data = faulty(make_twins(5), *long)
     votes = [v for v in agreeing(data, "x", "y", "z") if data.row(v.problem_id) not in unvoted]
     checked = validate.check(data, votes, StructureRules(**rules))
@@ -94,8 +91,7 @@ def test_the_result_is_the_input_again(
     assert Count.from_dataset(checked.all_stages.kept) == checked.funnel.kept
 
 
-def test_the_signature_tells_data_votes_and_rules_apart() -> None:
-    """Other data, other votes or other rules give another signature; the same give the same."""
+def test_signature_depends_on_data_votes_and_rules() -> None:
     data, votes = make_twins(2), agreeing(make_twins(2), "x", "y", "z")
     signatures = [
         str(validate.check(*arguments).signature)
@@ -115,8 +111,8 @@ def test_the_signature_tells_data_votes_and_rules_apart() -> None:
     assert "length:15-30|overlap:0.7|edit:1.0" in signatures[0]
 
 
-def test_the_paper_funnel_can_be_told() -> None:
-    """Of WinoGrande's 77k questions 68 % are valid (it prints 53k; the product is 52.4k)."""
+def test_funnel_reproduces_the_fraction_of_winogrande() -> None:
+    """Of 77k questions, 68 % are valid; the paper prints 53k, but the product is 52.4k."""
     half = Problem("0", "The _ fell.", ("cup", "jug"))
     data = Dataset(replace(half, id=str(number)) for number in range(770))
     rejected = data.drop(dict.fromkeys(range(246), "majority: 1 of 3"), "votes")
@@ -125,8 +121,7 @@ def test_the_paper_funnel_can_be_told() -> None:
     assert funnel.steps[0].dropped == {"majority": 246}
 
 
-def test_stages_must_follow_each_other() -> None:
-    """A filter that is not the output the one before it kept is no step of the funnel."""
+def test_stages_that_do_not_follow_each_other_are_refused() -> None:
     data = make_twins(2)
     first = data.drop({0: "length: 9 words"}, "structure")
     with pytest.raises(DataError, match="the input of stage 'votes' is not the output"):
@@ -135,7 +130,6 @@ def test_stages_must_follow_each_other() -> None:
         validate.make_funnel({})
 
 
-def test_an_empty_data_set_has_a_funnel_of_nothing() -> None:
-    """Nothing collected is nothing kept, and no share."""
+def test_funnel_of_an_empty_data_set_has_no_fraction() -> None:
     funnel = validate.make_funnel({"structure": Filtered(Dataset(), ())})
     assert (funnel.kept, funnel.kept_fraction) == (Count(0, 0, 0), None)

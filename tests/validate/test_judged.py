@@ -1,4 +1,4 @@
-"""Generated problems are marked until enough judges have found them valid."""
+"""Generated problems are marked as unvalidated until enough judges find them valid."""
 
 import json
 from dataclasses import replace
@@ -34,8 +34,7 @@ def _check(votes: list[Response] | None, **rules: object) -> validate.Validation
     return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))
 
 
-def test_votes_take_the_mark_off_what_they_keep() -> None:
-    """Found valid by three judges, a problem loses the mark and nothing else; refused, it stays."""
+def test_problem_found_valid_loses_only_its_mark() -> None:
     right, wrong, few, none = GENERATED
     said = [*_votes(right, (0, 0, 1)), *_votes(wrong, (0, 0, 0)), *_votes(few, (0, 0))]
     checked = _check(said)
@@ -45,8 +44,7 @@ def test_votes_take_the_mark_off_what_they_keep() -> None:
     assert checked.all_stages.input() == GENERATED
 
 
-def test_too_few_votes_leave_the_mark() -> None:
-    """Kept unchecked, a problem is still marked."""
+def test_undecided_problem_keeps_the_mark() -> None:
     first = GENERATED[0]
     checked = _check([*_votes(first, (0, 0, 0)), *_votes(GENERATED[1], (1, 1))], undecided="keep")
     assert len(checked.kept) == 4
@@ -54,24 +52,22 @@ def test_too_few_votes_leave_the_mark() -> None:
     assert validate.count_unvalidated(checked.kept) == 3
 
 
-def test_local_votes_and_rules_that_are_off_leave_the_mark() -> None:
-    """Who saw only the local context has not judged; nor has anyone when answers are not asked."""
+def test_local_votes_do_not_remove_the_mark() -> None:
+    """The same holds for votes if `correct` is off, because answers are then not checked."""
     first = GENERATED[0]
     local = _votes(first, (1, 1, 1), "local")
     assert _check(local, undecided="keep").valid == frozenset()
     assert _check(_votes(first, (0, 0, 0)), undecided="keep", correct="off").valid == frozenset()
 
 
-def test_structure_alone_leaves_the_mark() -> None:
-    """Without votes nothing is found valid."""
+def test_mark_stays_without_votes() -> None:
     checked = _check(None)
     assert checked.valid == frozenset()
     assert checked.kept == checked.all_stages.kept == GENERATED
 
 
 @given(st.sets(st.sampled_from(GENERATED.ids)))
-def test_what_is_marked_is_counted(valid: set[str]) -> None:
-    """Marks taken off and marks left are all there were, and taking them off twice is once."""
+def test_removed_and_remaining_marks_add_up(valid: set[str]) -> None:
     cleared = validate.remove_unvalidated(GENERATED, valid)
     assert validate.count_unvalidated(cleared) == len(GENERATED) - len(valid)
     assert validate.remove_unvalidated(cleared, valid) == cleared
@@ -79,10 +75,9 @@ def test_what_is_marked_is_counted(valid: set[str]) -> None:
     assert [p.sentence for p in cleared] == [p.sentence for p in GENERATED]
 
 
-def test_the_command_writes_what_was_judged(
+def test_command_removes_marks_and_prints_the_counts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """kept.jsonl has no mark on what judges found valid; the report counts both kinds."""
     formats.write(GENERATED.problems, tmp_path / "data.jsonl")
     said = [*_votes(GENERATED[0], (0, 0, 0)), *_votes(GENERATED[1], (1, 1))]
     validate.write_votes(said, tmp_path / "votes.csv")
@@ -100,10 +95,9 @@ def test_the_command_writes_what_was_judged(
 
 
 @pytest.mark.parametrize("judged", [True, False])
-def test_a_benchmark_says_how_many_it_holds_unjudged(
+def test_build_reports_the_number_of_unjudged_problems(
     tmp_path: Path, judged: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Problems that votes kept are published without the mark; without votes each is counted."""
     made = practice.generate_corpus(60, seed=1)
     marked = [replace(p, extra=Extra({**p.extra, UNVALIDATED: True})) for p in made.dataset]
     formats.write(marked, tmp_path / "twins.jsonl")

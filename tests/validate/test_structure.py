@@ -1,4 +1,4 @@
-"""Each rule of structure is applied where it can be, and nowhere else."""
+"""Each structural rule is applied if its input is known, and not otherwise."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +18,7 @@ FIRST = Problem("a", TEXT.format("large"), ("trophy", "suitcase"), 0, "t")
 SECOND = Problem("b", TEXT.format("small"), ("trophy", "suitcase"), 1, "t")
 
 
-def broken(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
+def find_broken_rules(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
     """Return the rows that break each rule."""
     found = validate.examine_structure(Dataset(problems), StructureRules(**rules))
     return {
@@ -26,13 +26,13 @@ def broken(*problems: Problem, **rules: Any) -> dict[str, tuple[int, ...]]:
     }
 
 
-def anchored(problem: Problem, anchor: str) -> Problem:
+def with_anchor(problem: Problem, anchor: str) -> Problem:
     """Return the problem with an anchor."""
     return replace(problem, origin=Origin(anchor=anchor))
 
 
-def test_a_lineage_that_can_not_be_true_is_refused() -> None:
-    """Edits that don't fit and impossible depths are faults; a lost parent is not checked."""
+def test_contradictory_lineage_is_refused() -> None:
+    """Examples are wrong edits and impossible depths. A missing parent is not checked."""
     edits = (Edit("substitute", 1, "prize", "cup"),)
     liar = replace(SECOND, id="c", twin_id=None, lineage=Lineage("a", "a", edits))
     zero = replace(SECOND, id="d", twin_id=None, lineage=Lineage("a", "a", declared=0))
@@ -43,20 +43,17 @@ def test_a_lineage_that_can_not_be_true_is_refused() -> None:
     assert "lineage" not in validate.examine_structure(Dataset([FIRST])).checked
 
 
-def test_a_sound_twin_breaks_no_rule() -> None:
-    """A twin written as WinoGrande asks for is kept whole."""
-    assert broken(FIRST, SECOND, complete=True) == {}
+def test_valid_twin_breaks_no_rule() -> None:
+    assert find_broken_rules(FIRST, SECOND, complete=True) == {}
 
 
 @pytest.mark.parametrize(("words", "kept"), [(14, False), (15, True), (30, True), (31, False)])
-def test_a_half_has_15_to_30_words(words: int, kept: bool) -> None:
-    """15 and 30 words between white space are enough, 14 and 31 are not."""
+def test_half_must_have_15_to_30_words(words: int, kept: bool) -> None:
     sentence = "trophy suitcase _ " + "word " * (words - 3)
-    assert (broken(replace(FIRST, sentence=sentence)) == {}) == kept
+    assert (find_broken_rules(replace(FIRST, sentence=sentence)) == {}) == kept
 
 
-def test_only_the_half_that_is_too_short_is_dropped() -> None:
-    """A rule for halves drops the half that breaks it, and leaves the other a single."""
+def test_only_the_short_half_is_dropped() -> None:
     short = replace(FIRST, sentence="The trophy leaves the suitcase: the _ is large.")
     result = validate.filter_by_structure(
         Dataset([short, SECOND]), StructureRules(overlap=None, edit=None)
@@ -65,17 +62,16 @@ def test_only_the_half_that_is_too_short_is_dropped() -> None:
     assert result.dropped[0].reason == "length: 9 words; 15 to 30 are required"
 
 
-def test_the_halves_share_70_percent_of_their_words() -> None:
-    """Of ten words, three may differ and not four; breaking it drops both halves."""
+def test_halves_must_share_70_percent_of_their_words() -> None:
     start = "trophy suitcase _ d e f "
     first = replace(FIRST, sentence=start + "g h i j")
     for end, expected in (("g x y z", {}), ("w x y z", {"overlap": (0, 1)})):
         second = replace(SECOND, sentence=start + end)
-        assert broken(first, second, length=(1, 30), edit=None) == expected
+        assert find_broken_rules(first, second, length=(1, 30), edit=None) == expected
 
 
-def test_the_edit_is_small_if_asked_and_never_nothing() -> None:
-    """With a limit, of ten tokens three may be edited, not four; equal sentences are no twin."""
+def test_edits_can_be_limited_and_must_not_be_empty() -> None:
+    """The limit is 3 of 10 tokens here; equal sentences are never a twin."""
     start = "trophy suitcase _ d e f "
     first = replace(FIRST, sentence=start + "g h i j")
     for end, limited, by_default in (
@@ -84,28 +80,27 @@ def test_the_edit_is_small_if_asked_and_never_nothing() -> None:
         ("g h i j", {"edit distance": (0, 1)}, {"edit distance": (0, 1)}),
     ):
         second = replace(SECOND, sentence=start + end)
-        assert broken(first, second, length=(1, 30), overlap=None, edit=0.3) == limited
-        assert broken(first, second, length=(1, 30), overlap=None) == by_default
+        assert find_broken_rules(first, second, length=(1, 30), overlap=None, edit=0.3) == limited
+        assert find_broken_rules(first, second, length=(1, 30), overlap=None) == by_default
 
 
-def test_a_limit_of_edits_sees_words_that_moved_and_the_overlap_does_not() -> None:
-    """Halves with the same words in another order share all, yet differ in many tokens."""
+def test_moved_words_count_as_edits_but_not_for_the_overlap() -> None:
     first = replace(FIRST, sentence="trophy suitcase _ a b c d e f g")
     second = replace(SECOND, sentence="trophy suitcase _ g f e d c b a")
-    assert broken(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
+    assert find_broken_rules(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
 
 
-def test_a_twin_that_shares_exactly_70_percent_of_its_words_is_kept() -> None:
-    """The paper's measure decides: three of ten words differ, though they are six tokens."""
+def test_overlap_of_exactly_70_percent_is_kept() -> None:
+    """The paper's measure counts words: three of ten differ, though they are six tokens."""
     start = "trophy suitcase _ d e f g "
     first = replace(FIRST, sentence=start + "he'd I've we'll")
     second = replace(SECOND, sentence=start + "she's you're they'd")
-    assert broken(first, second, length=(1, 30)) == {}
-    assert broken(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
+    assert find_broken_rules(first, second, length=(1, 30)) == {}
+    assert find_broken_rules(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
 
 
-def of_domain(domain: str | None, *problems: Problem) -> list[Problem]:
-    """Return the problems in a domain."""
+def with_domain(domain: str | None, *problems: Problem) -> list[Problem]:
+    """Return the problems with a domain."""
     return [replace(problem, origin=Origin(domain=domain)) for problem in problems]
 
 
@@ -120,9 +115,9 @@ def of_domain(domain: str | None, *problems: Problem) -> list[Problem]:
         ("other", True),
     ],
 )
-def test_a_domain_is_one_of_the_papers_two(domain: str | None, fault: bool | None) -> None:
-    """Another domain is a finding that names it; a problem without one is not checked."""
-    found = validate.examine_structure(Dataset(of_domain(domain, FIRST, SECOND)))
+def test_domain_must_be_social_or_physical(domain: str | None, fault: bool | None) -> None:
+    """These are the paper's two. A problem without a domain is not checked."""
+    found = validate.examine_structure(Dataset(with_domain(domain, FIRST, SECOND)))
     assert found.checked["domain"] == (0 if fault is None else 2)
     assert found.find_failed_rows("domain") == ((0, 1) if fault else ())
     if fault:
@@ -135,12 +130,12 @@ PEOPLE = "{} lent {} the heavy umbrella at the station on Monday because _ was f
 def people(
     options: tuple[str, str], pronouns: tuple[str | None, str | None] = (None, None)
 ) -> list[Problem]:
-    """Return a twin about two people, with the pronouns that the blanks stand for."""
+    """Return a twin about two people, with the pronouns that the blanks represent."""
     halves = [
         Problem(f"{answer}", PEOPLE.format(*options, word), options, answer, "t", pronoun=pronoun)
         for answer, (word, pronoun) in enumerate(zip(("kind", "wet"), pronouns, strict=True))
     ]
-    return of_domain("social", *halves)
+    return with_domain("social", *halves)
 
 
 @pytest.mark.parametrize(
@@ -150,13 +145,13 @@ def people(
         (("Anna", "Rebecca"), (None, None), False),
         (("Robert", "Samuel"), (None, None), False),
         (("Anna", "Robert"), (None, None), True),
-        (("Robert", "Anna"), ("he", "he"), None),  # a name and a pronoun that say two things
-        # by words for people; the owner's pronoun says nothing
+        (("Robert", "Anna"), ("he", "he"), None),  # name and pronoun contradict each other
+        # by words for people; the owner's pronoun does not count
         (("the actress", "the queen"), (None, None), False),
         (("her brother", "his uncle"), (None, None), False),
         (("the waiter", "the nun"), (None, None), True),
         (("Mr. Alex", "Robert"), (None, None), False),
-        # names of both genders, and people of none
+        # names used for both genders, and people of unknown gender
         (("Alex", "Robert"), (None, None), None),
         (("Jordan", "Sam"), (None, None), None),
         (("the nurse", "the doctor"), (None, None), None),
@@ -169,24 +164,25 @@ def people(
         (("the nurse", "the doctor"), ("they", "they"), None),
     ],
 )
-def test_two_people_have_one_gender(
+def test_two_people_must_have_the_same_gender(
     options: tuple[str, str], pronouns: tuple[str | None, str | None], fault: bool | None
 ) -> None:
-    """Names, words or pronouns show both genders, or the rule is not checked."""
+    """If names, words or pronouns don't show both genders, the rule is not checked."""
     found = validate.examine_structure(Dataset(people(options, pronouns)))
     assert found.checked["same gender"] == (0 if fault is None else 2)
     assert found.find_failed_rows("same gender") == ((0, 1) if fault else ())
 
 
-def test_things_and_problems_without_a_domain_have_no_gender_to_check() -> None:
-    """The rule is about social twins: others with people of two genders are not checked."""
+def test_gender_is_checked_only_in_the_social_domain() -> None:
     for domain in ("physical", None):
-        found = validate.examine_structure(Dataset(of_domain(domain, *people(("Anna", "Robert")))))
+        found = validate.examine_structure(
+            Dataset(with_domain(domain, *people(("Anna", "Robert"))))
+        )
         assert found.checked["same gender"] == 0
 
 
-def test_names_of_practice_twins_have_the_gender_of_their_list() -> None:
-    """The names of practice twins are in the rule's lists, and their people are of one gender."""
+def test_people_in_practice_twins_have_the_same_gender() -> None:
+    """All their names are in the rule's lists."""
     data = practice.generate_corpus(200, seed=2).dataset
     found = validate.examine_structure(data)
     social = [p.origin is not None and p.origin.domain == "social" for p in data]
@@ -195,61 +191,58 @@ def test_names_of_practice_twins_have_the_gender_of_their_list() -> None:
 
 
 @pytest.mark.data
-def test_no_pair_of_names_of_winogrande_is_called_unlike(data_dir: Path) -> None:
-    """Its authors kept to one gender: of 11,795 pairs of names, none is said to differ."""
+def test_no_pair_of_names_in_winogrande_breaks_the_gender_rule(data_dir: Path) -> None:
+    """WinoGrande's authors followed the rule. There are 11,795 pairs of names."""
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
     named = [p for p in data if all(o[:1].isupper() and " " not in o for o in p.options)]
-    found = validate.examine_structure(Dataset(of_domain("social", *named)))
+    found = validate.examine_structure(Dataset(with_domain("social", *named)))
     assert found.find_failed_rows("same gender") == ()
     assert found.checked["same gender"] > 0.8 * len(named)
 
 
-def test_the_halves_have_different_answers() -> None:
-    """Both halves saying the same option is a fault, wherever that option stands."""
-    assert broken(FIRST, replace(SECOND, answer=0)) == {"flipped answers": (0, 1)}
+def test_halves_must_have_different_answers() -> None:
+    assert find_broken_rules(FIRST, replace(SECOND, answer=0)) == {"flipped answers": (0, 1)}
     turned = replace(SECOND, options=("suitcase", "trophy"))
-    assert broken(FIRST, replace(turned, answer=0)) == {}
-    assert broken(FIRST, replace(turned, answer=1)) == {"flipped answers": (0, 1)}
+    assert find_broken_rules(FIRST, replace(turned, answer=0)) == {}
+    assert find_broken_rules(FIRST, replace(turned, answer=1)) == {"flipped answers": (0, 1)}
 
 
-def test_the_halves_have_the_same_options() -> None:
-    """The options are the same in any order and case, and not others."""
-    assert broken(FIRST, replace(SECOND, options=("Suitcase", "trophy"), answer=0)) == {}
-    assert broken(FIRST, replace(SECOND, options=("trophy", "brown"))) == {"same options": (0, 1)}
+def test_halves_must_have_the_same_options() -> None:
+    assert find_broken_rules(FIRST, replace(SECOND, options=("Suitcase", "trophy"), answer=0)) == {}
+    assert find_broken_rules(FIRST, replace(SECOND, options=("trophy", "brown"))) == {
+        "same options": (0, 1)
+    }
 
 
-def test_the_options_are_in_the_sentence() -> None:
-    """An option that the sentence does not hold is a fault of that half, in any case of letters."""
+def test_options_must_occur_in_the_sentence() -> None:
     missing = replace(FIRST, options=("trophy", "bag"))
-    assert broken(missing, same_options=False) == {"options": (0,)}
-    assert broken(replace(FIRST, options=("TROPHY", "Suitcase "))) == {}
-    assert broken(missing, options_in_sentence=False) == {}
+    assert find_broken_rules(missing, same_options=False) == {"options": (0,)}
+    assert find_broken_rules(replace(FIRST, options=("TROPHY", "Suitcase "))) == {}
+    assert find_broken_rules(missing, options_in_sentence=False) == {}
 
 
-def test_both_halves_hold_the_anchor() -> None:
-    """The words of an anchor that either half names are in both halves, in any case."""
-    assert broken(anchored(FIRST, "Brown suitcase"), SECOND) == {}
-    assert broken(anchored(FIRST, "the large"), SECOND) == {"anchor": (1,)}
-    assert broken(FIRST, anchored(SECOND, "hiking, boots")) == {"anchor": (0, 1)}
+def test_both_halves_must_contain_the_anchor() -> None:
+    assert find_broken_rules(with_anchor(FIRST, "Brown suitcase"), SECOND) == {}
+    assert find_broken_rules(with_anchor(FIRST, "the large"), SECOND) == {"anchor": (1,)}
+    assert find_broken_rules(FIRST, with_anchor(SECOND, "hiking, boots")) == {"anchor": (0, 1)}
 
 
 @pytest.mark.parametrize("anchor", ["the", "It", "he", "of", "of the", "!"])
-def test_an_anchor_is_not_a_function_word(anchor: str) -> None:
-    """An anchor without a content word is a fault (WinoGrande, section 2: "the, it, he, of")."""
-    assert broken(anchored(FIRST, anchor), SECOND) == {"function word": (0,)}
+def test_anchor_must_have_a_content_word(anchor: str) -> None:
+    """WinoGrande, section 2, excludes function words such as "the, it, he, of"."""
+    assert find_broken_rules(with_anchor(FIRST, anchor), SECOND) == {"function word": (0,)}
 
 
-def test_a_missing_half_is_a_fault_only_when_asked() -> None:
-    """A single is kept, unless twins must be complete."""
-    assert broken(FIRST) == {}
-    assert broken(FIRST, complete=True) == {"other half": (0,)}
+def test_missing_half_is_a_fault_only_if_twins_must_be_complete() -> None:
+    assert find_broken_rules(FIRST) == {}
+    assert find_broken_rules(FIRST, complete=True) == {"other half": (0,)}
 
 
 @pytest.mark.parametrize("complete", [False, True])
-def test_three_problems_of_one_twin_id_are_a_fault(complete: bool) -> None:
-    """Nothing says which two of three are the twin, so none of them passes for a single."""
+def test_three_problems_with_one_twin_id_are_a_fault(complete: bool) -> None:
+    """Which two are the twin is unknown, so that none of the three counts as a single."""
     third = replace(SECOND, id="c")
-    assert broken(FIRST, SECOND, third, complete=complete) == {"twin id": (0, 1, 2)}
+    assert find_broken_rules(FIRST, SECOND, third, complete=complete) == {"twin id": (0, 1, 2)}
     other = replace(FIRST, id="d", twin_id="u")
     found = validate.examine_structure(Dataset([FIRST, SECOND, third, other]))
     assert (found.checked["twin id"], found.find_failed_rows("twin id")) == (4, (0, 1, 2))
@@ -258,8 +251,8 @@ def test_three_problems_of_one_twin_id_are_a_fault(complete: bool) -> None:
     ]
 
 
-def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
-    """Singles have no overlap, withheld answers no flip, and no anchor can't be missing."""
+def test_rule_without_its_input_is_not_checked() -> None:
+    """Singles have no overlap, and withheld answers can't be compared."""
     blind = [replace(FIRST, answer=None), replace(SECOND, answer=None)]
     single = replace(FIRST, id="c", twin_id=None)
     found = validate.examine_structure(Dataset([*blind, single]))
@@ -293,16 +286,14 @@ def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
         ({"same_gender": False}, "same gender"),
     ],
 )
-def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], rule: str) -> None:
-    """Switching a rule off takes it, and it alone, out of the examination."""
+def test_disabled_rule_is_not_checked(off: dict[str, Any], rule: str) -> None:
     data = make_twins(3)
     names = validate.examine_structure(data).checked
     assert {*validate.examine_structure(data, StructureRules(**off)).checked, rule} == {*names}
     assert rule not in validate.examine_structure(data, StructureRules(**off)).checked
 
 
-def test_a_limit_of_nothing_is_not_off() -> None:
-    """An edit limit of 0 refuses every twin, and an overlap of 0 is checked and kept."""
+def test_limit_of_0_does_not_disable_a_rule() -> None:
     found = validate.examine_structure(make_twins(2), StructureRules(edit=0, overlap=0))
     assert found.find_failed_rows("edit distance") == (0, 1, 2, 3)
     assert found.checked["overlap"] == 4
@@ -319,14 +310,12 @@ def test_a_limit_of_nothing_is_not_off() -> None:
         {"edit": -0.1},
     ],
 )
-def test_a_limit_out_of_range_is_refused(rules: dict[str, Any]) -> None:
-    """A length that is no range, or a share outside 0 to 1, is refused."""
+def test_limit_out_of_range_is_refused(rules: dict[str, Any]) -> None:
     with pytest.raises(RecipeError):
         StructureRules(**rules)
 
 
-def test_every_broken_rule_is_named_the_first_one_first() -> None:
-    """The reason of a dropped problem lists its faults in the order of the rules."""
+def test_reason_lists_all_faults_in_the_order_of_the_rules() -> None:
     second = replace(SECOND, sentence="The suitcase is small, and the _ is not.", answer=0)
     dropped = validate.filter_by_structure(Dataset([FIRST, second])).dropped
     rules = [[part.partition(":")[0] for part in entry.reason.split(" | ")] for entry in dropped]
@@ -351,7 +340,6 @@ halves = st.builds(
 
 @given(st.lists(halves, max_size=6, unique_by=lambda problem: problem.id))
 def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
-    """Nothing gets lost: kept and dropped are together what went in, for any data."""
     data = Dataset(problems)
     result = validate.filter_by_structure(data)
     assert result.input() == data
@@ -362,8 +350,7 @@ def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
 
 
 @given(st.permutations(range(12)))
-def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
-    """Permuting the problems changes neither which are kept nor why the others went."""
+def test_order_of_the_problems_does_not_matter(order: list[int]) -> None:
     data = make_twins(6)
     data = Dataset(
         replace(p, answer=0) if row in (1, 5) else p for row, p in enumerate(data) if row != 3
@@ -388,10 +375,9 @@ def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
         ("test", {"length": 3}, 1764),
     ],
 )
-def test_released_problems_keep_the_rules(
+def test_winogrande_breaks_its_rules_in_few_places(
     data_dir: Path, name: str, broken_rules: dict[str, int], kept: int
 ) -> None:
-    """The released WinoGrande breaks the rules in the few places counted here."""
     data = formats.read(data_dir / f"winogrande/{name}.jsonl")
     found = validate.examine_structure(data)
     counts = {rule: len(found.find_failed_rows(rule)) for rule in found.checked}

@@ -1,4 +1,4 @@
-"""Files of responses are read as they are meant, and errors are told by file and line."""
+"""Files of responses are read correctly, and errors name the file and line."""
 
 import contextlib
 import csv
@@ -32,8 +32,9 @@ responses = st.lists(
 @given(responses)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @pytest.mark.parametrize("name", ["votes.csv", "votes.jsonl"])
-def test_responses_survive_their_file(tmp_path: Path, name: str, given: list[Response]) -> None:
-    """Responses written as CSV or as JSON Lines and read back are the same."""
+def test_writing_and_reading_responses_is_a_round_trip(
+    tmp_path: Path, name: str, given: list[Response]
+) -> None:
     write_votes(given, tmp_path / name)
     assert read_votes(tmp_path / name) == tuple(given)
 
@@ -41,35 +42,33 @@ def test_responses_survive_their_file(tmp_path: Path, name: str, given: list[Res
 @given(responses)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_no_cell_is_a_formula(tmp_path: Path, given: list[Response]) -> None:
-    """A spreadsheet finds no cell that it would run: none begins with =, +, -, @ or a tab."""
     write_votes(given, tmp_path / "votes.csv")
     with (tmp_path / "votes.csv").open(newline="", encoding="utf-8") as file:
         assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in set("=+-@\t\r")]
 
 
 def read(tmp_path: Path, text: str | bytes) -> tuple[Response, ...]:
-    """Return the responses of a file with this text."""
+    """Return the responses in a file with this text."""
     path = tmp_path / "votes"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return read_votes(path)
 
 
-def test_three_columns_are_enough(tmp_path: Path) -> None:
-    """A table of problem, participant and choice is a table of votes; choices count from 1."""
+def test_table_with_three_columns_is_read(tmp_path: Path) -> None:
+    """In CSV, choices count from 1."""
     found = read(tmp_path, "participant,problem_id,choice\nann,p,2\nbob,p,\n")
     assert found == (Response("p", "ann", "validate", 1), Response("p", "bob", "validate"))
 
 
 @pytest.mark.parametrize("name", ["w1 ", " w1", "\u00a0w1", "w1\t"])
-def test_a_judge_with_a_stray_blank_is_the_same_judge(tmp_path: Path, name: str) -> None:
-    """White space around a participant's name doesn't make a second judge, who would count."""
+def test_white_space_around_a_judges_name_is_ignored(tmp_path: Path, name: str) -> None:
+    """Otherwise the same person would count as two judges."""
     record = '{"problem_id":"a","participant":"%s","purpose":"test"}\n'
     for text in (f"problem_id,participant,choice\na,{name},1\n", record % name.replace("\t", " ")):
         assert [one.participant for one in read(tmp_path, text)] == ["w1"]
 
 
-def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
-    """A byte-order mark, Windows line ends, quotes, blank rows and yes or TRUE are no hindrance."""
+def test_csv_variants_of_spreadsheets_are_read(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         b'\xef\xbb\xbf"problem_id",participant, choice ,ambiguous,associative\r\n'
@@ -82,15 +81,14 @@ def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
 
 
 def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
-    """Semicolons may separate cells; columns with gaps have decimals, and gaps are NA or nan."""
+    """Semicolons may separate cells; numbers may have decimals, and gaps may be NA or nan."""
     table = "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\np;eve;nan\n"
     assert [response.choice for response in read(tmp_path, table)] == [1, None, None]
     found = read(tmp_path, HEAD + "p,ann,#N/A,,NA,,nan\np,bob,<NA>,,,,NA\np,eve,na,,,,\n")
     assert {(one.choice, one.ambiguous, one.seconds) for one in found} == {(None, False, None)}
 
 
-def test_json_lines_count_from_0(tmp_path: Path) -> None:
-    """In JSON Lines the fields are those of a response, so choices count from 0."""
+def test_choices_in_json_lines_count_from_0(tmp_path: Path) -> None:
     line = '{"problem_id": "p", "participant": "ann", "purpose": "local", "choice": 1'
     assert read(tmp_path, line + ', "shown": [1, 0]}') == (
         Response("p", "ann", "local", 1, shown=(1, 0)),
@@ -99,7 +97,6 @@ def test_json_lines_count_from_0(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("choice", ["1.0", '"B"', '" b "', "1"])
 def test_choices_may_be_letters(tmp_path: Path, choice: str) -> None:
-    """A letter means the same in CSV and JSON Lines; JSON Lines may have decimal zeros."""
     found = read(tmp_path, "problem_id,participant,choice,shown\np,ann,B,b A\n")
     assert found == (Response("p", "ann", "validate", 1, shown=(1, 0)),)
     line = f'{{"problem_id": "p", "participant": "ann", "purpose": "test", "choice": {choice}}}'
@@ -153,17 +150,15 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         ("[" * 99_999, "votes:1: the line is not JSON"),
     ],
 )
-def test_a_wrong_file_is_told_by_file_and_line(
+def test_invalid_file_is_reported_with_line_and_reason(
     tmp_path: Path, text: str | bytes, reason: str
 ) -> None:
-    """What can't be read is told with the file, the line and the reason."""
     with pytest.raises(FormatError) as told:
         read(tmp_path, text)
     assert str(told.value).startswith(f"{tmp_path}/{reason}")
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    """A file that is not there is bad input."""
+def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         read_votes(tmp_path / "none.csv")
 
@@ -171,7 +166,6 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
-    """Whatever rows a table holds, they are read as responses or refused as bad input."""
     with contextlib.suppress(FormatError):
         found = read(tmp_path, HEAD.encode() + text.encode("utf-8", "surrogatepass"))
         assert all(isinstance(response, Response) for response in found)

@@ -1,7 +1,7 @@
-"""A site in a temporary folder, on SQLite and on PostgreSQL, and people to use it.
+"""Fixtures for a site in a temporary folder, on SQLite and PostgreSQL, and for its users.
 
-Django is set up once a process, before the modules of tests are imported; `database` points its
-one connection to the database that a test asks for, so that the same test runs on both.
+Django is set up once per process, before the test modules are imported. `database` points its
+only connection at the database that a test requests, so that the same test runs on both.
 """
 
 import contextlib
@@ -23,19 +23,20 @@ from tests.waiting import until
 from tests.web import serving
 
 PASSWORD = serving.PASSWORD
-"""Of everybody whom `person` makes."""
+"""Password of each user that `person` creates."""
 
 
 def pytest_pycollect_makemodule(parent: pytest.Collector) -> None:
-    """Set Django up before a module of these folders is imported: its models are at its top."""
+    """Set Django up before a module of these folders is imported, as it imports models."""
     open_site(parent.config)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _django(site: Any) -> None:
-    """Let threads wait: no test is the one that needs another before it.
+    """Let writes wait up to ten minutes for the lock.
 
-    Sixteen threads at once on a slow machine wait for each other longer than a request may.
+    On a slow machine, sixteen simultaneous threads wait for each other longer than a request
+    may.
     """
     from winosmith.web import _lock
 
@@ -44,7 +45,7 @@ def _django(site: Any) -> None:
 
 @pytest.fixture(scope="session")
 def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Return the folder of a site that is ready to be served, to be copied."""
+    """Return the folder of a ready site, of which tests serve copies."""
     if importlib.util.find_spec("django") is None:
         absent("Django is not installed (the extra `web`)")
     return once_a_run(tmp_path_factory, "prepared-site", serving.prepared)
@@ -52,7 +53,7 @@ def prepared_site(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="session")
 def ready_site(site: Any, prepared_site: Any) -> Any:
-    """Return the site with its SQLite tables made and its static files gathered."""
+    """Return the site with its SQLite tables created and its static files collected."""
     shutil.copy(prepared_site / site.database.path.name, site.database.path)
     shutil.copytree(prepared_site / "static", site.folder / "static", dirs_exist_ok=True)
     return site
@@ -60,7 +61,7 @@ def ready_site(site: Any, prepared_site: Any) -> Any:
 
 @pytest.fixture
 def db(ready_site: Any) -> Iterator[Any]:
-    """Use the SQLite database; what a test writes is rolled back after it. For most tests."""
+    """Use the SQLite database, and roll back what the test writes. For most tests."""
     from django.db import transaction
 
     with transaction.atomic():
@@ -70,15 +71,15 @@ def db(ready_site: Any) -> Iterator[Any]:
 
 
 PREPARED = "prepared"
-"""The PostgreSQL database with a site's tables, to be copied."""
+"""Name of the PostgreSQL database with a site's tables, which tests copy."""
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Return the PostgreSQL server of the run, with a database PREPARED; no test may stop it.
+    """Return the run's PostgreSQL server with a database PREPARED; no test may stop it.
 
-    Who needs it first starts it, and stops it when nobody needs it any more. Nothing on it has to
-    outlive a power cut.
+    The first process that needs it starts it, and stops it when no other process uses it. Its
+    data need not survive a power cut, so it does not sync.
     """
     if importlib.util.find_spec("psycopg") is None:
         absent("psycopg is not installed (the extra `postgres`)")
@@ -96,7 +97,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
                 off = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "off")
                 started = own.enter_context(postgres_server(**off, max_connections="400"))
                 own.callback(told.unlink)
-                own.callback(fcntl.flock, users, fcntl.LOCK_EX)  # called first: all others are gone
+                own.callback(fcntl.flock, users, fcntl.LOCK_EX)  # runs first: waits for all others
                 serving.prepared(tmp_path_factory.mktemp(PREPARED), started.create(PREPARED))
                 told.write_text(str(started.port))
         server = PostgresServer(programs, base)
@@ -106,7 +107,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def _point_to(settings: dict[str, Any]) -> None:
-    """Let Django's connection of every thread lead to another database from now on."""
+    """Point Django's connection, in every thread, at another database."""
     from django.db import connections
 
     connections["default"].close()
@@ -118,7 +119,7 @@ def _point_to(settings: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="session")
 def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
-    """Return Django's settings for a migrated database of this process's own on the server."""
+    """Return Django's settings of a migrated database that only this process uses."""
     from winosmith.web import settings
 
     made: dict[str, Any] = settings._make_postgresql_settings(
@@ -132,14 +133,14 @@ BOTH = pytest.mark.parametrize(
     ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
     indirect=True,
 )
-"""Of a test that hangs on how a database locks, or on its dialect: `make test` runs it on both."""
+"""Marks tests that depend on locks or on the SQL dialect; `make test` runs them on both."""
 
 
 @pytest.fixture(
     params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])]
 )
 def database(request: pytest.FixtureRequest, ready_site: Any, prepared_site: Path) -> Iterator[Any]:
-    """Use SQLite, then PostgreSQL, with real commits that threads see; emptied after the test."""
+    """Use SQLite, then PostgreSQL, with real commits that threads see; empty it after the test."""
     from django.core.management import call_command
     from django.db import connections
 
@@ -182,7 +183,7 @@ def trials(
 
 @pytest.fixture(scope="session")
 def right_to_left(site: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Return the settings under which a site offers the language of `translated`."""
+    """Return the settings that make a site offer the language of `translated`."""
     from tests.web import translated
 
     return dict(translated.offered(tmp_path_factory.mktemp("locale")))
@@ -199,7 +200,7 @@ def arabic(right_to_left: dict[str, Any]) -> Iterator[None]:
 
 @pytest.fixture
 def forgotten(site: Any) -> Iterator[None]:
-    """Begin without figures that were kept, and leave none for other tests."""
+    """Start with an empty cache, and leave an empty one."""
     from django.core.cache import cache
 
     cache.clear()
@@ -209,13 +210,13 @@ def forgotten(site: Any) -> Iterator[None]:
 
 @pytest.fixture
 def usual() -> dict[str, Any]:
-    """Return the rules with which each test of a folder begins, where they are not the built-in."""
+    """Return the rules with which each test of a folder starts, if they are not the defaults."""
     return {}
 
 
 @pytest.fixture
 def rules(usual: dict[str, Any]) -> Iterator[Callable[..., None]]:
-    """Return a setter of the site's rules: `rules(judges=1)`; what it does not name is as usual."""
+    """Return a setter of the site's rules: `rules(judges=1)`. Other rules are those of `usual`."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -231,7 +232,7 @@ def rules(usual: dict[str, Any]) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture(scope="module")
 def refs(ready_site: Any) -> Iterator[dict[str, str]]:
-    """Make the small site of `visits` once; all of it is rolled back at the end."""
+    """Create the small site of `visits` once per module, and roll it back at the end."""
     from django.conf import settings
     from django.db import transaction
     from django.test import override_settings
@@ -246,7 +247,7 @@ def refs(ready_site: Any) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def stood(ready_site: Any) -> Iterator[Any]:
-    """Make the small site of `world` once, whose judges need the role."""
+    """Create the small site of `world` once per module; only users with the role can judge."""
     from tests.web import world
 
     with world.standing(open_judging=False) as made:
@@ -255,7 +256,7 @@ def stood(ready_site: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def world(stood: Any) -> Iterator[Any]:
-    """Return the small site; what a test writes there is rolled back."""
+    """Return the small site, and roll back what the test writes."""
     from tests.web import world
 
     with world.taken_back():
@@ -264,7 +265,7 @@ def world(stood: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def person() -> Callable[..., Any]:
-    """Return a maker of people, `person("ann", is_judge=True)`, whose password is PASSWORD."""
+    """Return a function that creates users with PASSWORD: `person("ann", is_judge=True)`."""
     from django.contrib.auth import get_user_model
 
     def make(name: str, **fields: Any) -> Any:
@@ -275,13 +276,13 @@ def person() -> Callable[..., Any]:
 
 @pytest.fixture
 def ann(person: Callable[..., Any]) -> Any:
-    """Return somebody with an account and no role."""
+    """Return a user without a role."""
     return person("ann")
 
 
 @pytest.fixture
 def bob(person: Callable[..., Any]) -> Any:
-    """Return somebody else with an account and no role."""
+    """Return another user without a role."""
     return person("bob")
 
 
@@ -299,7 +300,7 @@ def adam(person: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of people who have agreed to the texts that hold now."""
+    """Return a function that creates users who agreed to the current texts."""
     from winosmith.web.people.privacy import save_agreement
 
     def make(name: str = "ann", **fields: Any) -> Any:
@@ -312,10 +313,11 @@ def contributor(person: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture
 def twin() -> Callable[..., list[Any]]:
-    """Return a maker of twins: `twin(ann, state=("valid", "held"), embargo=True)` → both halves.
+    """Return a function that creates a twin and returns both halves.
 
-    `word` is in both sentences. With `entered`, the twin is like one that came by the form: its
-    texts are remembered for look-alikes, and its halves in judging have judges' places.
+    Example: `twin(ann, state=("valid", "held"), embargo=True)`. Both sentences contain `word`.
+    With `entered`, the twin is like one submitted by the form: its texts are indexed for
+    look-alikes, and its halves in judging have slots for judges.
     """
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.lookalikes import index_problems
@@ -355,7 +357,7 @@ def twin() -> Callable[..., list[Any]]:
 
 @pytest.fixture
 def visit() -> Callable[..., Any]:
-    """Return a maker of browsers without a screen: `visit(ann).get("/")`; `.person` is ann."""
+    """Return a function that opens a test client: `visit(ann).get("/")`; `.person` is ann."""
     from django.test import Client
 
     def make(somebody: Any = None) -> Any:
@@ -402,12 +404,12 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def served(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Served]]:
-    """Return a starter of servers: `served(judges=1)`, `served(database="postgresql")`.
+    """Return a function that starts servers: `served(judges=1)`, `served(database="postgresql")`.
 
-    Each has a folder, a port and a database of its own, and is stopped after the test; see
-    `serving.Served`. The database "postgresql" is made on the tests' own server; an address is
-    taken as it is. With `afresh`, the site is served by `python -m winosmith serve`, as by who
-    types it, and not by a fork.
+    Each server has its own folder, port and database, and is stopped after the test; see
+    `serving.Served`. The database "postgresql" is created on the tests' own server; an address
+    is used as it is. With `afresh`, the site is served by `python -m winosmith serve`, as typed
+    by a user, instead of a fork.
     """
     with _starting(request) as start:
         yield start
@@ -415,17 +417,18 @@ def served(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Ser
 
 @pytest.fixture(scope="module")
 def served_long(request: pytest.FixtureRequest) -> Iterator[Callable[..., serving.Served]]:
-    """Return the same for sites that live as long as the module, whose tests only look at them."""
+    """Return the same for sites that live as long as the module, whose tests only read them."""
     with _starting(request) as start:
         yield start
 
 
 @pytest.fixture(scope="module")
 def served_anew(served_long: Callable[..., serving.Served]) -> Callable[..., serving.Served]:
-    """Return a starter of sites for tests that write, with the settings as its words.
+    """Return a function that serves a site for a test that writes; its arguments are settings.
 
-    Who asks again for the same settings has the same server, and its SQLite database as at the
-    start. A test that stops it, or looks for the files that others left, takes `served`.
+    Tests with the same settings share a server, whose SQLite database is restored before each of
+    them. A test that stops the server, or looks at files that other tests may leave, uses
+    `served`.
     """
     known: dict[str, serving.Served] = {}
 

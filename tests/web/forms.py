@@ -1,14 +1,14 @@
-"""The forms that the lists of every page and route send."""
+"""Forms that the lists of pages and routes send."""
 
 from collections.abc import Callable
 from typing import Any
 
 KEY = "{:032x}"
-"""A key of a form that is sent once, by its number."""
+"""Key of a form that is sent once; formatted with a number."""
 
 
 def form(**data: Any) -> Callable[[Any], dict[str, Any]]:
-    """Return a form with a new key; values that are callable are asked for by the world."""
+    """Return a function that fills a form with a new key; callable values receive the world."""
 
     def made(world: Any) -> dict[str, Any]:
         from winosmith.web.people.gates import new_key
@@ -25,5 +25,5 @@ def none(_: Any) -> dict[str, Any]:
 
 
 def ref(name: str) -> Callable[[Any], Any]:
-    """Return what an address names, asked for by the world."""
+    """Return a function that looks a name up in the `refs` of the world."""
     return lambda world: world.refs[name]

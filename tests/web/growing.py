@@ -1,4 +1,4 @@
-"""Versions, models and predictions, made without the pages that make them."""
+"""Versions, models and predictions, created without the site's pages."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -10,7 +10,7 @@ _NUMBERS = count(1)
 
 
 def model(name: str = "alpha", **fields: Any) -> Any:
-    """Make a model that is configured."""
+    """Create a configured model."""
     from winosmith.web.predict.models import Model
 
     digest = fields.pop("digest", name)
@@ -29,7 +29,7 @@ def version(
     extra: dict[str, Any] | None = None,
     **fields: Any,
 ) -> Any:
-    """Make a version of a parent; without one, a root."""
+    """Create a version of a parent; without a parent, create a root."""
     from winosmith.lineage import make_child
     from winosmith.records import make_problem_record
     from winosmith.web._lock import writing
@@ -56,9 +56,9 @@ def version(
 
 
 def says(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> Any:
-    """Make what a model predicted about a problem; None where it has not answered.
+    """Create a model's prediction for a problem; None if it has not answered.
 
-    With `tie` it could not decide, whatever `right` says.
+    With `tie`, the model is undecided, whether `right` is true or false.
     """
     from winosmith.web.predict.models import Prediction
 
@@ -75,9 +75,9 @@ def says(model: Any, problem: Any, right: bool | None = True, **fields: Any) -> 
 
 
 def family(*models: Any, by: Any = None, word: str = "cup") -> dict[str, Any]:
-    """Make a family: root → old → old_big, root → pot.
+    """Create a family: root → old → old_big, root → pot.
 
-    All models are wrong on old_big; the last one is wrong on pot as well.
+    All models are wrong on old_big; the last model is also wrong on pot.
     """
     options = (word, "jug")
     start = f"The {word} hit the jug and the _ broke ."

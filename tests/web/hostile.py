@@ -1,4 +1,4 @@
-"""Texts that attack: pages, spreadsheets, headers, templates, databases, terminals, readers."""
+"""Hostile texts for pages, spreadsheets, headers, templates, databases, terminals and readers."""
 
 from html.parser import HTMLParser
 
@@ -82,19 +82,19 @@ TEXTS: tuple[str, ...] = (
     "q\u0323\u0301 z\u0335",
     "null undefined NaN true",
 )
-"""None holds the blank, and each stays what it is when a form is tidied."""
+"""None contains the blank, and cleaning a form's input changes none of them."""
 
 _OURS = ("/static/",)
 
 
 class Page(HTMLParser):
-    """A page as a browser reads it: the texts on it, and what would run on it.
+    """A page as a browser parses it: its texts, and the tags that would run something.
 
     Attributes:
-        sentences, options: the texts of those.
-        text: all of the page's text.
-        values: of its fields.
-        faults: the tags that would run something, or fetch something from elsewhere.
+        sentences, options: Texts of the page's sentences and options.
+        text: All of the page's text.
+        values: Values of its fields.
+        faults: Tags that would run something, or load something from another site.
     """
 
     def __init__(self, html: str):
@@ -109,7 +109,7 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at what an element would do."""
+        """Record a tag that would run or load something; enter a sentence or an option."""
         given = {name: value or "" for name, value in attrs}
         source = given.get("src") or given.get("srcdoc") or ""
         wrong = tag in ("iframe", "object", "embed", "base", "style", "math", "animate")

@@ -1,4 +1,4 @@
-"""Roots and what was perturbed from them, as the site's own rules would leave them."""
+"""Roots and their versions, as the site's own rules would store them."""
 
 import itertools
 from typing import Any
@@ -9,7 +9,7 @@ _numbers = itertools.count(1)
 
 
 def root(by: Any = None, *, state: str = "valid", word: str = "cup", **fields: Any) -> Any:
-    """Make an original: a half whose twin has no other half."""
+    """Create an original: a problem whose twin has no other half."""
     text = f"The {word} did not fit on the shelf because the _ was too big."
     ref = f"root{next(_numbers):06}"
     return single(ref, text, by=by, state=state, options=[word, "shelf"], **fields)
@@ -23,7 +23,7 @@ def child(
     state: str = "valid",
     **fields: Any,
 ) -> Any:
-    """Perturb a problem: `new` is a word of it and what takes its place; with judges' slots."""
+    """Create a version in which `new` replaces a word: (old, new); in judging, it has slots."""
     from tests.web.growing import version
     from winosmith.web.judge.votes import open_slots
 

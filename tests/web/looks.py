@@ -1,4 +1,4 @@
-"""Open pages: pressing what leads to another, and what is wrong with one's looks."""
+"""Browser windows: following links, collecting errors, and checking the look of pages."""
 
 import re
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 from tests.conftest import axe_faults
 
 CUT = "^(Failed to load resource|htmx:(afterRequest|sendError|sendAbort))"
-"""How the browser and htmx tell of a request that did not come through."""
+"""Messages of the browser and htmx about a request that failed on the way."""
 
 PHONE = 320
-"""Pixels."""
+"""Width of a phone, in pixels."""
 
 DARK = ("color-contrast",)
-"""The rules whose answer depends on the colours."""
+"""The rules of axe that depend on the colours."""
 
 NARROW = ("list", "label", "scrollable-region-focusable")
-"""The rules whose answer depends on the width."""
+"""The rules of axe that depend on the width."""
 
 SETTLED = """Promise.all(document.getAnimations().map(one => one.finished.catch(() => 0)))"""
-"""Colours that change slowly are measured when they have changed."""
+"""Waits for the end of animations, so that colours are measured in their final state."""
 
 WIDEST = """width => [...document.querySelectorAll("main *, header *, footer *")]
     .filter(one => one.getBoundingClientRect().right > width)
@@ -26,12 +26,12 @@ WIDEST = """width => [...document.querySelectorAll("main *, header *, footer *")
 
 
 def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
-    """Return a list to which a page's faults, and its console's errors, are added as they come.
+    """Add a page's faults, and its console's errors, to a list as they occur; return the list.
 
     Args:
-        page: of playwright.
-        said: the list.
-        but: a regular expression; what it finds something in is left out.
+        page: A page of Playwright.
+        said: The list.
+        but: A regular expression; errors that it matches are ignored.
     """
 
     def hear(told: Any) -> None:
@@ -44,13 +44,13 @@ def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
 
 
 def enter(context: Any, session: tuple[str, str, str]) -> None:
-    """Log in: add the cookie of `Served.session` to a context of playwright."""
+    """Log in: add the cookie of `Served.session` to a Playwright context."""
     name, key, url = session
     context.add_cookies([{"name": name, "value": key, "url": url}])
 
 
 class Windows:
-    """Windows of a browser, and what their pages complain of (`heard`)."""
+    """Windows of a browser, and the errors of their pages (`heard`)."""
 
     def __init__(self, browser: Any, but: str = "^$"):
         self.browser, self.but = browser, but
@@ -66,16 +66,16 @@ class Windows:
         return self.another(context)
 
     def another(self, context: Any) -> Any:
-        """Open one more window of a context."""
+        """Open another window of a context."""
         page = context.new_page()
         heard(page, self.complaints, self.but)
         return page
 
     def close(self) -> None:
-        """Close all of them.
+        """Close all windows.
 
         Raises:
-            AssertionError: a page has complained.
+            AssertionError: A page had an error.
         """
         for context in self.contexts:
             context.close()
@@ -83,23 +83,23 @@ class Windows:
 
 
 def press(page: Any, target: str) -> None:
-    """Press what leads to another page, and wait until that page is there as a whole.
+    """Click a link or button that opens another page, and wait until that page has loaded.
 
-    A click by itself waits until the other page has begun: what is read then may be half of it. It
-    is no navigation when htmx puts something in place; wait for that, or `expect` it.
+    A plain click only waits until the other page has started to load, so that a test may read
+    half of it. A part that htmx inserts is not a navigation; wait for that part, or `expect` it.
     """
     with page.expect_navigation():
         page.click(target)
 
 
 def wrong_with(page: Any, axe: str, *widths: int) -> list[Any]:
-    """Return what axe finds, and what is wider than the window.
+    """Return the faults that axe finds, and the elements that are wider than the window.
 
     Args:
-        page: of playwright; its context has `bypass_csp=True`. It stays in the last width.
-        axe: the script of axe-core; "" leaves the widths alone to be judged.
-        widths: in pixels. The first is judged by all rules, and in dark colours by those of
-            colours; at the others, by those of widths.
+        page: A page of Playwright whose context has `bypass_csp=True`. It keeps the last width.
+        axe: The script of axe-core; with "", only the widths are checked.
+        widths: In pixels. At the first width, all rules apply, and those of DARK in dark colours;
+            at the others, those of NARROW.
     """
     wrong: list[Any] = []
     for n, width in enumerate(widths):

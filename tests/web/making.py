@@ -1,4 +1,4 @@
-"""Problems and votes that no form has made."""
+"""Problems and votes, created without a form."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ def single(
     twin: Any = None,
     **fields: Any,
 ) -> Any:
-    """Make a problem; if no twin is given, it is the only half of its own."""
+    """Create a problem; if no twin is given, it is the only half of its own twin."""
     from winosmith.web.problems.models import Problem, Twin
 
     row = twin or Twin.objects.create(ref=f"of-{ref}", contributor=by)
@@ -20,7 +20,7 @@ def single(
 
 
 def vote(holder: Any, problem: Any, choice: int | None = 0, n: int = 1, **fields: Any) -> Any:
-    """Let a person have answered a problem a moment ago, whatever their queue begins with."""
+    """Store a person's answer of just now, whatever is next in their queue."""
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
@@ -32,6 +32,6 @@ def vote(holder: Any, problem: Any, choice: int | None = 0, n: int = 1, **fields
 
 
 def fresh(row: Any) -> Any:
-    """Return a row, read again from the database."""
+    """Return a row after reloading it from the database."""
     row.refresh_from_db()
     return row

@@ -31,13 +31,13 @@ from tests.forking import Forked
 from tests.waiting import LONGEST
 
 PASSWORD = "twins-and-cups"
-"""Of everybody whom `Served.people` makes."""
+"""Password of each user that `Served.people` creates."""
 
 BUILT_IN = [
     {"name": "association", "solver": "association"},
     {"name": "hunting", "solver": "hunting"},
 ]
-"""As `models`: the two that every site has where nothing is said."""
+"""Value of `models`: the two models that every site has by default."""
 
 UNWATCHED = {
     "hold_pace_seconds": 0,
@@ -45,8 +45,11 @@ UNWATCHED = {
     "training_questions": 0,
     "training_right": 0,
 }
-"""Settings of sites whose judges are quick because they are tests: nobody's pace or address holds
-their votes, and nobody is trained. Tests of just that say otherwise."""
+"""Settings for tests, which vote faster than people.
+
+No votes are held for a judge's pace or address, and no judge is trained. Tests of these checks
+set other values.
+"""
 
 ROLES: dict[str, dict[str, bool]] = {
     "contributor": {},
@@ -84,7 +87,7 @@ with writing():
 
 @dataclass
 class Answer:
-    """What the server answered."""
+    """A response of the server."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -92,7 +95,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The page."""
+        """The body as text."""
         return self.body.decode()
 
 
@@ -101,12 +104,12 @@ class Served:
     """A site and the process that serves it.
 
     Attributes:
-        folder: the site's.
-        database: a postgresql:// address, or None for SQLite.
+        folder: Folder of the site.
+        database: A postgresql:// address, or None for SQLite.
         url: "http://127.0.0.1:PORT", without a slash at the end.
-        printed: what the server printed so far.
-        options: further options of `winosmith serve`.
-        afresh: start `python -m winosmith serve`, and not a fork of what has loaded it.
+        printed: Output of the server so far.
+        options: Further options of `winosmith serve`.
+        afresh: Start `python -m winosmith serve` instead of a fork that has loaded its libraries.
     """
 
     folder: Path
@@ -120,7 +123,7 @@ class Served:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs to act on the same site."""
+        """Environment variables of a process that uses the same site."""
         return {
             **os.environ,
             "WINOSMITH_SITE": str(self.folder),
@@ -138,9 +141,9 @@ class Served:
         return found[1]
 
     def start(self) -> Self:
-        """Start the server, on the port that it had before, and wait until it answers."""
+        """Start the server, on its previous port if it had one, and wait until it answers."""
         port = str(urlsplit(self.url).port) if self.url else "0"
-        # Into a file: whatever else it prints can never fill a pipe and stop it.
+        # A file, because a full pipe would block the server.
         log = self.folder.with_name(f"{self.folder.name}.log")
         log.touch()
         begin = log.stat().st_size
@@ -162,7 +165,7 @@ class Served:
         raise AssertionError(f"the server did not start:\n{log.read_text()[begin:]}")
 
     def log(self) -> str:
-        """Return all that the server ever printed."""
+        """Return all output of the server, of its earlier starts too."""
         return self.folder.with_name(f"{self.folder.name}.log").read_text()
 
     def stop(self, sign: int = signal.SIGTERM) -> int:
@@ -179,17 +182,17 @@ class Served:
         self.process.wait(LONGEST)
 
     def keep(self) -> None:
-        """Keep the SQLite database as it is now, for `put_back`."""
+        """Copy the current SQLite database, for `put_back`."""
         kept = str(self.folder.with_name("kept.sqlite3"))
         with contextlib.closing(sqlite3.connect(self.folder / "site.sqlite3")) as database:
             database.execute("VACUUM INTO ?", (kept,))
 
     def put_back(self) -> None:
-        """Let the database be what was kept, while the server runs."""
+        """Restore the copy of `keep`, while the server runs."""
         copy_database(self.folder.with_name("kept.sqlite3"), self.folder / "site.sqlite3")
 
     def do(self, code: str) -> Any:
-        """Run Python on the same site in a process beside; return its `result`, through JSON."""
+        """Run Python on the same site in another process; return its `result`, through JSON."""
         told = (self.folder / "site.toml").stat().st_mtime
         if self._beside is None or self._beside[0] != told:  # its settings are read once
             self._beside = told, forking.talking(_do_each, self.environment)
@@ -199,13 +202,13 @@ class Served:
         return answer["result"]
 
     def people(self, *contributors: str, **roles: str) -> None:
-        """Make people who agreed to the texts: names, and names with roles; all have PASSWORD."""
+        """Create users who agreed to the texts: names, and names with roles; all have PASSWORD."""
         named = {**dict.fromkeys(contributors, "contributor"), **roles}
         fields = {name: ROLES[role] for name, role in named.items()}
         self.do(_PEOPLE.format(people=fields, password=PASSWORD))
 
     def session(self, name: str) -> tuple[str, str, str]:
-        """Log a person in without the form; return the cookie's name and value, and its address."""
+        """Log a user in without the form; return the cookie's name and value, and the URL."""
         return (*self.do(_SESSION.format(name=name)), self.url)
 
     def admin(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
@@ -221,7 +224,7 @@ class Served:
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """Send one request on a connection of its own."""
+        """Send a request on a new connection."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=LONGEST)
         try:
@@ -233,9 +236,12 @@ class Served:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Let a SQLite database be what one is that nobody writes, whoever reads it meanwhile."""
+    """Overwrite a SQLite database with another one, even while it is read.
+
+    Nothing may write to the source meanwhile.
+    """
     with (
-        # Nothing comes to lie beside the source, which others may be copying.
+        # SQLite creates no file next to the source, which others may be copying.
         contextlib.closing(sqlite3.connect(f"{source.as_uri()}?immutable=1", uri=True)) as read,
         contextlib.closing(sqlite3.connect(target, timeout=LONGEST)) as written,
     ):
@@ -254,7 +260,7 @@ def _afresh(words: tuple[str, ...], environment: dict[str, str], log: Path) -> A
 
 
 def _do_each(asked: Connection) -> None:
-    """Run each Python that is asked for on the environment's site, in a child of its own."""
+    """Run each piece of Python received on the environment's site, in its own child process."""
     from winosmith.web import Site
 
     Site.from_environment().activate()
@@ -274,12 +280,12 @@ def _done(code: str) -> dict[str, Any]:
     try:
         exec(compile(code, "<do>", "exec"), found)  # noqa: S102
         return {"result": found.get("result")}
-    except BaseException:  # noqa: BLE001 - whatever it is, the test that asked is told
+    except BaseException:  # noqa: BLE001 - any fault is sent to the test that asked
         return {"fault": traceback.format_exc()}
 
 
 def prepared(folder: Path, database: str | None = None) -> Path:
-    """Make a site that is ready, for others to be copied from; return its folder."""
+    """Create a ready site, of which others are copies; return its folder."""
     done = forking.Forked(_prepare, str(folder), database).wait(LONGEST)
     assert done == 0, f"the site in {folder} could not be made: exit code {done}"
     return folder
@@ -292,7 +298,7 @@ def _prepare(folder: str, database: str | None) -> None:
     hosting.prepare(Site.open(folder, database=database))
     from winosmith.web.people.models import SiteKey
 
-    SiteKey.objects.all().delete()  # copies take the keys of their own folders
+    SiteKey.objects.all().delete()  # copies use the keys of their own folders
 
 
 def settings_text(rules: dict[str, Any]) -> str:
@@ -313,8 +319,8 @@ def _toml(value: Any) -> str:
 def made(base: Path, folder: Path, rules: dict[str, Any], database: str | None) -> Served:
     """Return a copy of a prepared site with its own settings, not yet started.
 
-    It has no models, each of which is a process of its own, unless `rules` names them; with models,
-    or by the option `--work`, it has a worker.
+    It has no models unless `rules` names them, because each model is a process. With models, or
+    with the option `--work`, it has a worker.
     """
     shutil.copytree(base, folder)
     rules = {"models": [], **UNWATCHED, **rules}

@@ -1,7 +1,7 @@
-"""Who may do what, for every role, route and object; and that nobody can pretend to be another.
+"""Permissions of every role on every route and object; nobody can impersonate another user.
 
-A row of ROUTES is a route, a method, and what it comes to for each of `world.ROLES`, in letters
-(`world.outcome`). A route without a row fails a test.
+A row of ROUTES is a route, a method, and the outcome for each of `world.ROLES`, in letters
+(`world.outcome`). A test fails for a route without a row.
 """
 
 import functools
@@ -31,15 +31,15 @@ from winosmith.web.write.models import Draft
 Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
 
-def _half_way(world: Any) -> dict[str, Any]:
-    """Let the judge have answered from the local context; return the form of the whole."""
+def _local_answer_form(world: Any) -> dict[str, Any]:
+    """Store the judge's answer from the local context; return the form for the whole sentence."""
     store_local_answer(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"], choice="0")(world)
 
 
-def _answered(world: Any) -> dict[str, Any]:
-    """Let the judge have answered; return the form that takes it back."""
-    _half_way(world)
+def _undo_form(world: Any) -> dict[str, Any]:
+    """Store the judge's answer; return the form that takes it back."""
+    _local_answer_form(world)
     store_answer(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"])(world)
 
@@ -47,7 +47,7 @@ def _answered(world: Any) -> dict[str, Any]:
 BENT = "The public kettle missed the cupboard because the _ was much too large."
 
 
-def _typed(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]:
+def _sentence_form(sentence: str, do: str = "submit") -> Callable[[Any], dict[str, Any]]:
     return form(do=do, sentence=sentence, option_1="kettle", option_2="cupboard", answer="0")
 
 
@@ -55,8 +55,8 @@ def _documents(_: Any) -> list[int]:
     return list(Document.objects.values_list("pk", flat=True))
 
 
-def _announced(world: Any) -> dict[str, Any]:
-    """Let the site have its models; return a form with a new key."""
+def _form_with_models(world: Any) -> dict[str, Any]:
+    """Set the site's current models; return a form with a new key."""
     set_current_models(settings.RULES.models)
     return form()(world)
 
@@ -168,39 +168,39 @@ ROUTES: list[Row] = [
     ("perturb:build", "get", ("embargoed-a",), none, "cnnnnnn"),
     ("perturb:build", "get", ("gold-a",), none, "cnnnnnn"),
     ("perturb:build", "get", (ref("version"),), none, "cnOnnnn"),
-    ("perturb:build", "post", ("public-a",), _typed(BENT), "xDDDDDD"),
-    ("perturb:build", "post", ("public-a",), _typed(BENT, "check"), "ooooooo"),
-    ("perturb:build", "post", ("judging-a",), _typed(BENT), "nnDnnnn"),
-    ("perturb:build", "post", ("withdrawn-a",), _typed(BENT), "nnnnnnn"),
+    ("perturb:build", "post", ("public-a",), _sentence_form(BENT), "xDDDDDD"),
+    ("perturb:build", "post", ("public-a",), _sentence_form(BENT, "check"), "ooooooo"),
+    ("perturb:build", "post", ("judging-a",), _sentence_form(BENT), "nnDnnnn"),
+    ("perturb:build", "post", ("withdrawn-a",), _sentence_form(BENT), "nnnnnnn"),
     ("perturb:check", "get", ("public-a",), none, "mmmmmmm"),
-    ("perturb:check", "post", ("public-a",), _typed(BENT), "ooooooo"),
-    ("perturb:check", "post", ("held-a",), _typed(BENT), "nnonnnn"),
+    ("perturb:check", "post", ("public-a",), _sentence_form(BENT), "ooooooo"),
+    ("perturb:check", "post", ("held-a",), _sentence_form(BENT), "nnonnnn"),
     ("perturb:made", "get", (ref("version"),), none, "nnOnnOO"),
     ("perturb:predictions", "get", (ref("version"),), none, "nnonnoo"),
     ("perturb:revise", "get", (ref("version"),), none, "cnonnnn"),
-    ("perturb:revise", "post", (ref("version"),), _typed(BENT), "nnDnnnn"),
+    ("perturb:revise", "post", (ref("version"),), _sentence_form(BENT), "nnDnnnn"),
     ("perturb:check_revision", "get", (ref("version"),), none, "mmmmmmm"),
-    ("perturb:check_revision", "post", (ref("version"),), _typed(BENT), "nnonnnn"),
+    ("perturb:check_revision", "post", (ref("version"),), _sentence_form(BENT), "nnonnnn"),
     ("judge:turn", "get", (), none, "llffooo"),
     ("judge:next", "get", (), none, "mmmmmmm"),
     ("judge:next", "post", (), form(), "llffDDD"),
     ("judge:local", "get", (), none, "mmmmmmm"),
     ("judge:local", "post", (), form(problem=ref("held"), choice="0"), "llffDxx"),
     ("judge:answer", "get", (), none, "mmmmmmm"),
-    ("judge:answer", "post", (), _half_way, "llffDxx"),
+    ("judge:answer", "post", (), _local_answer_form, "llffDxx"),
     ("judge:skip", "get", (), none, "mmmmmmm"),
     ("judge:skip", "post", (), form(problem=ref("held"), reason="known"), "llffDxx"),
     ("judge:undo", "get", (), none, "mmmmmmm"),
-    ("judge:undo", "post", (), _answered, "llffDxx"),
+    ("judge:undo", "post", (), _undo_form, "llffDxx"),
     ("judge:checked", "get", ("gold-a",), none, "llffonn"),
     ("judge:contest", "get", ("gold-a",), none, "mmmmmmm"),
     ("judge:contest", "post", ("gold-a",), form(text="It does fit."), "llffDnn"),
     ("judge:agreement", "get", (), none, "ooooooo"),
     ("judge:history", "get", (), none, "llffooo"),
     ("predict:models", "get", (), none, "ooooooo"),
-    ("predict:model", "get", ("association",), _announced, "ooooooo"),
-    ("predict:again", "get", ("association",), _announced, "mmmmmmm"),
-    ("predict:again", "post", ("association",), _announced, "llfffDD"),
+    ("predict:model", "get", ("association",), _form_with_models, "ooooooo"),
+    ("predict:again", "get", ("association",), _form_with_models, "mmmmmmm"),
+    ("predict:again", "post", ("association",), _form_with_models, "llfffDD"),
     ("moderate:queue", "get", (), none, "llfffOO"),
     ("moderate:problem", "get", ("embargoed-a",), none, "llfffoo"),
     ("moderate:ask", "get", (), form(action="reject", pick="judging-b:0"), "llfffoo"),
@@ -231,7 +231,7 @@ ROUTES: list[Row] = [
 
 
 OBJECTS: dict[str, tuple[str, str, str]] = {
-    # state: its page, its page for moderators, the page of its twin for who wrote it
+    # state: its page, its page for moderators, its twin's page for the contributor
     "public": ("ooooooo", "llfffoo", "nnonnnn"),
     "held": ("nnOnnOO", "llfffOO", "nnonnnn"),
     "judging": ("nnOnnOO", "llfffOO", "nnonnnn"),
@@ -241,23 +241,22 @@ OBJECTS: dict[str, tuple[str, str, str]] = {
     "embargoed": ("nnonnoo", "llfffoo", "nnonnnn"),
     "gold": ("nnnnnOO", "llfffOO", "nnnnnnn"),
 }
-"""What is not decided yet is noted as read: who read it never judges it."""
+"""Reading an undecided problem is recorded (capital letters): its readers never judge it."""
 
 
-def _all(world: Any, method: str, url: str, data: Any = none) -> str:
+def _outcomes(world: Any, method: str, url: str, data: Any = none) -> str:
     return "".join(w.ask(world, role, method, url, data) for role in w.ROLES)
 
 
 def test_every_route_has_a_row(site: Any) -> None:
-    """A route that nobody thought about here is a fault; so is a row without its route."""
     known = {name for name, _ in routes() if not name.startswith("admin:")}
     assert known == {name for name, *_ in ROUTES}
 
 
-def _table() -> str:
-    """Return a line for each address, method and object: what it comes to for each role.
+def _address_table() -> str:
+    """Return a line for each address, method and object, with the outcome for each role.
 
-    Of Django's own pages below /admin/tables/ there is one line for each table.
+    Django's own pages below /admin/tables/ have one line per table.
     """
     where = {name: address for name, address, _ in addresses()}
     rows = [
@@ -274,26 +273,25 @@ def _table() -> str:
     return "\n".join(["address\tmethod\tobject\t" + " ".join(w.ROLES), *lines, ""])
 
 
-def test_the_table_of_addresses_is_the_one_that_was_agreed(site: Any) -> None:
-    """An address, a method or a right that changes is a change of `addresses.tsv`, line by line.
+def test_table_of_addresses_equals_the_file(site: Any) -> None:
+    """A change of an address, a method or a right shows as changed lines of `addresses.tsv`.
 
-    The letters are those of `world.outcome`, checked against the site by the tests below.
+    The letters are those of `world.outcome`; the tests below check them against the site.
     """
-    assert _table() == Path(__file__).with_name("addresses.tsv").read_text("utf-8")
+    assert _address_table() == Path(__file__).with_name("addresses.tsv").read_text("utf-8")
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")
-def test_a_route_is_open_to_those_alone_who_may(world: Any, row: Row) -> None:
-    """What a route comes to for each role is what the table says, changes too."""
+def test_route_has_the_listed_outcome_for_each_role(world: Any, row: Row) -> None:
     name, method, args, data, expected = row
     url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
-    assert dict(zip(w.ROLES, _all(world, method, url, data), strict=True)) == dict(
+    assert dict(zip(w.ROLES, _outcomes(world, method, url, data), strict=True)) == dict(
         zip(w.ROLES, expected, strict=True)
     )
 
 
-def test_head_comes_to_what_get_comes_to(world: Any) -> None:
-    """Programs that check an address get the status of its page, for every page of the table."""
+def test_head_succeeds_for_every_page_like_get(world: Any) -> None:
+    """Programs that check addresses send HEAD."""
     pages = [row for row in ROUTES if row[1] == "get" and row[4][-1] in "oO"]
     assert len(pages) > 50
     for name, _method, args, data, _expected in pages:
@@ -302,19 +300,17 @@ def test_head_comes_to_what_get_comes_to(world: Any) -> None:
 
 
 @pytest.mark.parametrize("state", w.STATES)
-def test_a_problem_is_seen_by_those_alone_who_may(world: Any, state: str) -> None:
-    """Every role sees of a problem in each state what the table says."""
+def test_problem_pages_are_visible_only_to_the_listed_roles(world: Any, state: str) -> None:
     urls = (
         reverse("read:problem", args=[f"{state}-a"]),
         reverse("moderate:problem", args=[f"{state}-a"]),
         reverse("write:twin", args=[f"twin-{state}"]),
     )
-    assert tuple(_all(world, "get", url) for url in urls) == OBJECTS[state]
+    assert tuple(_outcomes(world, "get", url) for url in urls) == OBJECTS[state]
 
 
 @pytest.mark.parametrize("state", [state for state in w.STATES if state != "public"])
-def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> None:
-    """A hidden problem's page is, but for the form's token, that of an id never given."""
+def test_hidden_problem_looks_like_a_missing_one(world: Any, state: str) -> None:
     for role in ("visitor", "anonymous", "other", "judge"):
         browser, pages = w.browser_of(world, role), []
         for name in (f"{state}-a", "nothing-a"):
@@ -323,7 +319,7 @@ def test_what_is_hidden_looks_like_what_is_not_there(world: Any, state: str) -> 
             page = answer.content.decode().replace(name, "")
             headers = {k: v for k, v in answer.headers.items() if k != "Content-Length"}
             pages.append((re.sub(r'value="\w{64}"', "", page), headers))
-        assert pages[0] == pages[1]  # but for the address, which each has in its links
+        assert pages[0] == pages[1]  # without the id, which is in the links of each page
 
 
 def _admin_urls(world: Any) -> list[str]:
@@ -344,8 +340,7 @@ def _admin_urls(world: Any) -> list[str]:
     return urls
 
 
-def test_djangos_admin_is_the_admins_alone(world: Any) -> None:
-    """No page of Django's admin shows anything to others, and none changes a thing for them."""
+def test_django_admin_is_closed_to_other_roles(world: Any) -> None:
     urls, before = _admin_urls(world), w.state_of_all()
     assert len(urls) > 60
     for role in ("visitor", "other", "moderator"):
@@ -370,8 +365,7 @@ HEADERS = {
 }  # fmt: skip
 
 
-def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
-    """Names, ids, roles and pseudonyms in bodies, addresses and headers make nobody another."""
+def test_forged_identities_in_forms_and_headers_are_ignored(world: Any) -> None:
     for name, method, args, _data, expected in ROUTES:
         url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
         for role, letter in zip(w.ROLES, expected, strict=True):
@@ -382,16 +376,14 @@ def test_who_one_is_comes_from_the_session_alone(world: Any) -> None:
             assert w.outcome(*came) == letter, (role, name)
 
 
-def test_a_new_account_can_not_give_itself_a_role(world: Any) -> None:
-    """Roles in the form of a sign-up are air."""
+def test_sign_up_ignores_roles_in_its_form(world: Any) -> None:
     form = {**FORGED, "name": "upstart", "password": "cups-jugs-9", "again": "cups-jugs-9"}
     assert w.browser_of(world, "visitor").post("/people/join/", form).status_code == 302
     made = Person.objects.get(name="upstart")
     assert not any((made.is_superuser, made.is_moderator, made.is_judge))
 
 
-def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
-    """A draft begun with another person's id in the form belongs to who began it."""
+def test_draft_belongs_to_its_author_despite_forged_ids(world: Any) -> None:
     owner = world.people["owner"]
     forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
     answer = w.browser_of(world, "other").post("/write/", form(**forged)(world))
@@ -399,18 +391,16 @@ def test_what_one_writes_is_ones_own_whatever_the_form_says(world: Any) -> None:
     assert Draft.objects.latest("pk").person == world.people["other"]
 
 
-def test_an_answer_counts_for_who_holds_the_problem_alone(world: Any) -> None:
-    """A moderator who sends the judge's form, with the judge's id in it, votes for nobody."""
+def test_moderator_cannot_answer_a_problem_leased_to_a_judge(world: Any) -> None:
     judge = world.people["judge"]
-    form = _half_way(world)
+    form = _local_answer_form(world)
     before = w.state_of_all()
     forged = {**form, "holder": judge.pk, "person": judge.pk, "judge": "the-judge"}
     assert w.browser_of(world, "moderator").post("/judge/answer/", forged).status_code == 409
     assert w.state_of_all() == before
 
 
-def test_a_session_that_was_made_up_is_nobodys(world: Any) -> None:
-    """Session keys that the site did not give, and one of a closed account, are air."""
+def test_invented_and_closed_sessions_are_refused(world: Any) -> None:
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
         browser.cookies[settings.SESSION_COOKIE_NAME] = key

@@ -1,4 +1,4 @@
-"""Backups: whole, of one moment, private, checked, and the same site again."""
+"""Backups: complete, consistent, private and checked; a restored site is the same site."""
 
 import io
 import json
@@ -54,7 +54,7 @@ for name in "xyz":
     threading.Thread(target=write, args=(name,), daemon=True).start()
 time.sleep(600)
 """
-"""Three people who write twins, a transaction each, and say which are on the disk."""
+"""Three threads that write twins, one per transaction, and print each committed twin."""
 
 
 def _site_with_problems(served: Any, tmp_path: Path, database: str) -> Any:
@@ -65,8 +65,8 @@ def _site_with_problems(served: Any, tmp_path: Path, database: str) -> Any:
     return site
 
 
-def _with_a_family(site: Any, tmp_path: Path) -> None:
-    """Import a root and its child, and let a model have predicted and another be waited for."""
+def _add_family(site: Any, tmp_path: Path) -> None:
+    """Import a root and its child, with one finished and one waiting prediction."""
     root = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
     child = make_child(root, "The mug hit the _ and broke.", root.options, 1, source="person")
     formats.write([root, child], tmp_path / "family.jsonl")
@@ -92,7 +92,7 @@ def _digest(site: Any, out: Path) -> str:
 
 @pytest.fixture
 def restore(database: str, request: pytest.FixtureRequest) -> Any:
-    """Return what restores a backup of a site; it returns that site, and what was printed."""
+    """Return a function that restores a backup; it returns the new site and the output."""
 
     def act(site: Any, file: Path, folder: Path, *options: str) -> tuple[Any, str]:
         url = None
@@ -107,10 +107,9 @@ def restore(database: str, request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.long
 @EACH
-def test_a_backup_under_load_is_one_moment(
+def test_backup_during_writes_is_a_consistent_snapshot(
     served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
-    """What was acknowledged before the backup is in it, no transaction is in it half."""
     site = _site_with_problems(served, tmp_path, database)
     log = tmp_path / "log"
     with log.open("w") as out:
@@ -149,12 +148,12 @@ if connection.vendor == "postgresql":  # which chooses its plans by what it know
 
 
 @EACH
-def test_a_restored_site_exports_the_same_bytes(
+def test_restored_site_exports_the_same_digest(
     served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
-    """Backup, restore, export: the same digest; people log in there, and their pseudonyms stay."""
+    """The restored site can also be served, and PostgreSQL has statistics of its tables."""
     site = _site_with_problems(served, tmp_path, database)
-    _with_a_family(site, tmp_path)
+    _add_family(site, tmp_path)
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
     again, _told = restore(site, tmp_path / "one.tar", tmp_path / "restored")
     digest = _digest(site, tmp_path / "a")
@@ -175,10 +174,7 @@ def test_a_restored_site_exports_the_same_bytes(
 
 
 @EACH
-def test_a_database_is_served_with_its_own_key_only(
-    served: Any, tmp_path: Path, database: str
-) -> None:
-    """With another key, in its folder or in a new one, a site is refused, and the remedy named."""
+def test_database_with_another_key_is_refused(served: Any, tmp_path: Path, database: str) -> None:
     site = served(database=database)
     site.stop()
     keys = [(site.folder / "secret").read_text(), "another-key" * 6]
@@ -224,10 +220,10 @@ result = [doors, authenticate(username="bob", password={password!r}) is not None
 
 
 @EACH
-def test_a_restored_backup_lets_nobody_in_without_a_password(
+def test_restore_ends_sessions_tokens_links_and_mails(
     served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
-    """Log-ins, tokens, invitations, links and waiting mails end; passwords still work."""
+    """Only passwords still work."""
     site = _site_with_problems(served, tmp_path, database)
     links = site.do(LET_IN)
     asked = OPEN.format(links=links, password=PASSWORD)
@@ -262,10 +258,10 @@ result = {one.name: get_pseudonym(one) for one in Person.objects.order_by("pk") 
 
 
 @EACH
-def test_whoever_was_erased_since_a_backup_is_erased_again(
+def test_people_erased_since_the_backup_can_be_erased_again(
     served: Any, tmp_path: Path, database: str, restore: Any
 ) -> None:
-    """The log of erasures outlives a restore: who came back is listed, and can be erased again."""
+    """The backup still contains them; the log of erasures of the old site lists them."""
     site = served(database=database)
     site.people("ann", bob="judge", eva="moderator", root="admin", gone="judge")
     site.do(ERASE.format(names=[("gone", False)]))
@@ -287,10 +283,8 @@ def test_whoever_was_erased_since_a_backup_is_erased_again(
     assert "0 people erased again" in again.admin("erase-again", str(again.folder)).stdout
 
 
-def test_the_log_of_erasures_is_found_by_where_a_backup_lies(
-    prepared_site: Any, tmp_path: Path
-) -> None:
-    """Among a site's own backups, or next to the log, the log need not be named."""
+def test_restore_finds_the_log_of_erasures(prepared_site: Any, tmp_path: Path) -> None:
+    """It looks next to the backup, and in the site whose folder `backups` contains the backup."""
     site, other = tmp_path / "site", tmp_path / "other"
     (site / "backups").mkdir(parents=True)
     other.mkdir()
@@ -307,8 +301,8 @@ def test_the_log_of_erasures_is_found_by_where_a_backup_lies(
         _backup.restore(other / "one.tar", tmp_path / "x", erased=tmp_path)
 
 
-def test_a_backup_is_its_owners_alone(served: Any, tmp_path: Path) -> None:
-    """The archive has mode 0600 whatever the umask; so have the key and database restored of it."""
+def test_backup_and_restored_files_are_private(served: Any, tmp_path: Path) -> None:
+    """The umask doesn't matter."""
     site = served()
     file = tmp_path / "site.tar.gz"
     before = os.umask(0)
@@ -336,8 +330,8 @@ def archive(prepared_site: Any, tmp_path: Path) -> Path:
     return file
 
 
-def _rewritten(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> Path:
-    """Return a copy of an archive in which each member is what `change` makes of it."""
+def _rewrite_archive(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> Path:
+    """Copy an archive; `change` returns the members that replace each member."""
     other = file.with_name("changed.tar")
     with tarfile.open(file) as old, tarfile.open(other, "w") as new:
         for member in old:
@@ -348,7 +342,7 @@ def _rewritten(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> P
     return other
 
 
-def _flipped(member: tarfile.TarInfo, data: bytes) -> Any:
+def _flip_one_bit(member: tarfile.TarInfo, data: bytes) -> Any:
     wrong = data[:-1] + bytes([data[-1] ^ 1]) if member.name == "site.sqlite3" else data
     return [(member, wrong)]
 
@@ -357,11 +351,11 @@ def _without_key(member: tarfile.TarInfo, data: bytes) -> Any:
     return [] if member.name == "secret" else [(member, data)]
 
 
-def _climbing(member: tarfile.TarInfo, data: bytes) -> Any:
+def _add_path_outside(member: tarfile.TarInfo, data: bytes) -> Any:
     return [(member, data), (tarfile.TarInfo("../evil"), b"x")]
 
 
-def _linked(member: tarfile.TarInfo, data: bytes) -> Any:
+def _replace_with_symlink(member: tarfile.TarInfo, data: bytes) -> Any:
     if member.name != "site.toml":
         return [(member, data)]
     link = tarfile.TarInfo("site.toml")
@@ -384,42 +378,40 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_flipped, "the checksum of site.sqlite3 is wrong"),
+        (_flip_one_bit, "the checksum of site.sqlite3 is wrong"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', which does not belong in a site backup"),
-        (_linked, "'site.toml', which does not belong in a site backup"),
+        (_add_path_outside, r"'\.\./evil', which does not belong in a site backup"),
+        (_replace_with_symlink, "'site.toml', which does not belong in a site backup"),
         (_newer, "install that version"),
         (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),
     ],
 )
-def test_a_changed_archive_is_refused(
+def test_changed_archive_is_refused_and_leaves_no_files(
     archive: Path, tmp_path: Path, change: Any, reason: str
 ) -> None:
-    """A flipped bit, a missing file, a path, a link: refused, and nothing is left behind."""
     with pytest.raises(InputError, match=reason):
-        _backup.restore(_rewritten(archive, change), tmp_path / "again")
+        _backup.restore(_rewrite_archive(archive, change), tmp_path / "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.tar", "site.tar"]
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08broken"])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Another file is refused by name."""
+def test_file_that_is_not_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.tar").write_bytes(content)
     with pytest.raises(InputError, match=r"x\.tar"):
         _backup.restore(tmp_path / "x.tar", tmp_path / "again")
 
 
-def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
-    """An archive whose end was lost is refused."""
+def test_truncated_archive_is_refused(archive: Path, tmp_path: Path) -> None:
     archive.write_bytes(archive.read_bytes()[:100_000])
     with pytest.raises(InputError, match="another"):
         _backup.restore(archive, tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
-def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: Any) -> None:
-    """A backup goes into no file that exists, a restore into no folder that holds something."""
+def test_backup_and_restore_overwrite_nothing(
+    archive: Path, tmp_path: Path, prepared_site: Any
+) -> None:
     before = archive.read_bytes()
     with pytest.raises(OutputError, match="already exists"):
         _backup.backup(Site.open(prepared_site), archive)
@@ -433,8 +425,8 @@ def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: An
     assert (tmp_path / "empty" / "secret").exists()
 
 
-def test_a_damaged_database_is_not_saved(prepared_site: Any, tmp_path: Path) -> None:
-    """A backup of a damaged database is refused: it would replace better ones."""
+def test_backup_of_a_damaged_database_is_refused(prepared_site: Any, tmp_path: Path) -> None:
+    """It would replace better backups."""
     shutil.copytree(prepared_site, tmp_path / "site")
     path = tmp_path / "site" / "site.sqlite3"
     with closing(sqlite3.connect(path)) as database:
@@ -448,10 +440,9 @@ def test_a_damaged_database_is_not_saved(prepared_site: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.postgres
-def test_a_postgresql_backup_needs_an_empty_database(
+def test_postgresql_restore_needs_an_empty_database(
     served: Any, tmp_path: Path, postgres: Any
 ) -> None:
-    """Without --database, or with one that holds tables, nothing is restored."""
     site = served(database="postgresql")
     file = str(tmp_path / "one.tar.gz")
     site.admin("backup", str(site.folder), file)

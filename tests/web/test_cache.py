@@ -1,4 +1,4 @@
-"""Figures over all problems are those of this moment on a small site, and kept on a large one."""
+"""Statistics over all problems: current on a small site, cached on a large one."""
 
 import time
 from typing import Any
@@ -10,17 +10,16 @@ from winosmith.web._cache import RefreshedValue, get_cached_stats, get_cached_st
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
-def test_small_figures_are_of_this_moment(site: Any) -> None:
-    """Below a thousand problems every call counts anew."""
+def test_stats_of_fewer_than_1000_problems_are_not_cached(site: Any) -> None:
     found = iter(((7, "a"), (999, None), (8, "c")))
     assert [get_cached_stats("small", lambda: next(found)) for _ in range(3)] == ["a", None, "c"]
 
 
 @pytest.mark.parametrize(("problems", "seconds"), [(1000, 1), (50_999, 50), (10**6, 600)])
-def test_large_figures_are_kept_for_longer(
+def test_stats_of_more_problems_are_cached_for_longer(
     site: Any, monkeypatch: pytest.MonkeyPatch, problems: int, seconds: int
 ) -> None:
-    """They last a second for every thousand problems, ten minutes at most; others are others'."""
+    """One second per thousand problems, and at most ten minutes; each name has its own entry."""
     now = time.time()
     found = iter(((problems, None), (5, 5), (6, 6)))
 
@@ -35,8 +34,7 @@ def test_large_figures_are_kept_for_longer(
     assert figures("large") == 6
 
 
-def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
-    """Of several only those are counted again, all at once, that have few problems."""
+def test_by_key_only_small_and_new_stats_are_recomputed(site: Any) -> None:
     asked: list[list[int]] = []
 
     def count(keys: list[int]) -> dict[int, tuple[int, int]]:
@@ -48,8 +46,8 @@ def test_each_of_several_is_kept_for_its_own_number(site: Any) -> None:
     assert asked == [[5, 900_000], [5, 7]]
 
 
-def test_a_value_that_cannot_be_made_again_stays() -> None:
-    """The first fault is raised, as there is nothing to show; a later one leaves the old value."""
+def test_failed_refresh_keeps_the_old_value() -> None:
+    """The first failure is raised, as there is no value yet."""
     values: list[int | None] = [None, 1, None, 2]
 
     def make() -> int:

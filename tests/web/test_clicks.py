@@ -1,4 +1,4 @@
-"""Clicks in place of reading decide nothing before a moderator looked; careful judges go on."""
+"""Votes clicked without reading decide nothing without a moderator; careful judges do."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ PAIR = "2 accounts of one address and a third"
     "who",
     ["3 judges who click", "19 accounts of one address", "a paid job", "a human test"],
 )
-def test_nothing_is_decided_by_clicks(who: str) -> None:
-    """By the settings that ship: of the answers none counts, and no figure rests on them."""
+def test_clicked_votes_decide_nothing(who: str) -> None:
+    """The site has its default settings."""
     from crowd.clicks import ATTACKS, attack
     from crowd.scenario import make_place, run_in_process
 
@@ -26,7 +26,7 @@ def test_nothing_is_decided_by_clicks(who: str) -> None:
 
 
 def test_two_accounts_of_one_address_decide_nothing_with_a_third() -> None:
-    """By the settings that ship: beside one vote from elsewhere, two of one address decide none."""
+    """The site has its default settings."""
     from crowd.clicks import attack
     from crowd.scenario import make_place, run_in_process
 
@@ -36,8 +36,8 @@ def test_two_accounts_of_one_address_decide_nothing_with_a_third() -> None:
 
 
 @pytest.mark.parametrize("who", ["3 judges who click", PAIR, "a human test"])
-def test_clicks_decide_where_nothing_is_watched(who: str) -> None:
-    """Without the bounds the same answers decide: it is the bounds that hold them back."""
+def test_clicked_votes_decide_without_the_checks(who: str) -> None:
+    """So the checks stop the same answers in the tests above."""
     from crowd.clicks import attack
     from crowd.scenario import make_place, run_in_process
 
@@ -48,8 +48,7 @@ def test_clicks_decide_where_nothing_is_watched(who: str) -> None:
     assert found["decided"] > 0 == found["waiting"]
 
 
-def test_an_honest_crowd_is_not_held() -> None:
-    """Six careful judges, trained first, decide problems, and none of them is held at the end."""
+def test_careful_judges_decide_and_are_not_on_hold() -> None:
     from crowd.clicks import judge_honestly
     from crowd.scenario import make_place, run_in_process
 

@@ -1,4 +1,4 @@
-"""Forms count only when a page of this site sent them, behind a proxy, too."""
+"""Forms are accepted only from pages of this site, behind a proxy too."""
 
 import re
 from collections.abc import Callable
@@ -19,13 +19,11 @@ PUBLIC = "https://twins.example.org"
 POSTS = [row for row in ROUTES if row[1] == "post"]
 
 
-def test_a_form_without_a_token_does_nothing(world: Any) -> None:
-    """Every form is refused, and changes nothing, without a token or with another browser's."""
-
+def test_every_form_without_a_valid_token_is_refused(world: Any) -> None:
     def sent() -> None:
         for name, _method, args, data, _expected in POSTS:
             url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
-            others = {**_plain(data, world), "csrfmiddlewaretoken": "x" * 64}
+            others = {**_form_fields(data, world), "csrfmiddlewaretoken": "x" * 64}
             without = {k: v for k, v in others.items() if "csrf" not in k}
             for role in ("visitor", "admin"):
                 browser = w.browser_of(world, role, enforce_csrf_checks=True)
@@ -38,14 +36,14 @@ def test_a_form_without_a_token_does_nothing(world: Any) -> None:
     assert w.changing(sent) == (None, False)
 
 
-def _plain(data: Callable[[Any], dict[str, Any]], world: Any) -> dict[str, Any]:
-    """Return the form of a row without keeping what it needed to be written before."""
+def _form_fields(data: Callable[[Any], dict[str, Any]], world: Any) -> dict[str, Any]:
+    """Return the form of a row; roll back what was written to fill it."""
     with w.taken_back():
         return data(world)
 
 
-def test_no_view_is_exempt(site: Any) -> None:
-    """No view switches the check off but the API's door, which takes no cookie."""
+def test_only_the_api_view_is_exempt(site: Any) -> None:
+    """The API accepts no cookies."""
     views = [pattern.callback for _name, pattern in routes()]
     exempt = [view for view in views if getattr(view, "csrf_exempt", False)]
     others = [view.__module__ for view in exempt if "admin" not in view.__module__]
@@ -54,7 +52,7 @@ def test_no_view_is_exempt(site: Any) -> None:
 
 @pytest.fixture(scope="module")
 def behind(served_long: Any) -> Any:
-    """Return a server that a proxy stands before."""
+    """Return a server behind a proxy."""
     return served_long(options=("--public-url", PUBLIC))
 
 
@@ -70,8 +68,8 @@ def _login_page(site: Any, headers: dict[str, str]) -> tuple[str, str]:
 PROXIED = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
 
 
-def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
-    """With the proxy's headers a form of the public address works; any other origin is refused."""
+def test_behind_a_proxy_forms_of_other_origins_are_refused(behind: Any) -> None:
+    """The cookies of a log-in also have all security flags."""
     behind.people("ann")
     cookie, token = _login_page(behind, PROXIED)
     body = urlencode({"name": "ann", "password": w.PASSWORD, "csrfmiddlewaretoken": token})
@@ -109,11 +107,8 @@ def test_behind_a_proxy_forms_of_this_site_alone_count(behind: Any) -> None:
         assert flag in csrf
 
 
-def test_behind_a_proxy_only_the_sites_own_name_is_served(behind: Any) -> None:
-    """The public name and this machine's own are answered, no other; X-Forwarded-Host is air.
-
-    Links have the public name, and browsers are told to use nothing but https.
-    """
+def test_behind_a_proxy_other_host_names_are_refused(behind: Any) -> None:
+    """`X-Forwarded-Host` is ignored. Links contain the public name, and HSTS requires https."""
     assert f"Address     {PUBLIC}/" in behind.printed
     link = behind.admin("invite", behind.folder, "--role", "judge").stdout
     assert link.startswith(f"{PUBLIC}/people/join/")
@@ -127,10 +122,10 @@ def test_behind_a_proxy_only_the_sites_own_name_is_served(behind: Any) -> None:
     assert "evil.example" not in page.headers["Location"] + page.text
 
 
-def test_pages_hold_nothing_that_the_policy_forbids(world: Any) -> None:
-    """No page has a script, style or handler of its own, or anything of another site.
+def test_pages_contain_nothing_that_the_policy_forbids(world: Any) -> None:
+    """No page has inline scripts, styles or handlers, or anything from another site.
 
-    A report in a sandbox has styles, and no script at all.
+    A report in a sandbox has styles, but no script.
     """
     for name, method, args, _data, expected in ROUTES:
         if method == "post" or expected[-1] not in "oO":

@@ -1,4 +1,4 @@
-"""What opens a door of the site: kept as a digest, shown nowhere, and shut when it should be."""
+"""Credentials and links: stored as digests, shown nowhere, and invalid when they should be."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ HASHED = {
     "market.Study.digest": "begins paid work: SHA-256 of 192 random bits",
     "market.Participation.browser": "goes on with paid work: SHA-256 of 192 random bits",
 }
-"""Columns of what opens a door by itself, and how it is kept."""
+"""Columns of credentials that give access by themselves, and how they are stored."""
 
 SEALED = {
     "market.Identity.sealed": "whom the market pays: encrypted by the site's key",
@@ -41,7 +41,7 @@ SEALED = {
     "people.Hits.who": "an account or a network: keyed by the site's key; or what was no address",
     "people.SiteKey.digest": "that the key is the database's own: keyed by it",
 }
-"""Columns that say something to the holder of the site's key alone."""
+"""Columns that reveal something only to the holder of the site's key."""
 
 OPENS_NOTHING = {
     "people.Person.name": "the names that the site gives are random",
@@ -74,26 +74,26 @@ OPENS_NOTHING = {
     "rounds.Round.record": "digests of what was built", "rounds.Round.recipe": "settings",
     "admin.LogEntry.object_repr": "what a row calls itself",
 }  # fmt: skip
-"""Other columns with a telling name, or with random text in them."""
+"""Other columns with a suspicious name, or with random text."""
 
 TELLING = re.compile(
     r"(key|token|secret|password|digest|hash|salt|entry|code|mark|sealed|nonce|ref|link|data)$"
 )
 RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
-"""Text of 16 signs or more without a space, a digit among them."""
+"""Text of 16 or more characters without a space, including a digit."""
 
 
 @pytest.fixture
 def world(db: Any) -> Any:
-    """Return a site with everything on it that opens something, each in the hands of its owner."""
+    """Return a site with a live credential of each kind."""
     made = w.make()
     made.refs["api token"] = create_token(made.people["admin"], "by night")[1]
     made.refs["way back"] = create_reset_link(made.people["other"], 30).split("/")[-2]
     return made
 
 
-def _live(world: Any) -> dict[str, str]:
-    """Return the text of each live door of the site, by what it is."""
+def _live_credentials(world: Any) -> dict[str, str]:
+    """Return the text of each live credential of the site, by its kind."""
     names = ("token", "api token", "way back", "study", "writing")
     sessions = [name for name in world.refs if name.startswith("session of ")]
     return {name: world.refs[name] for name in (*names, *sessions)}
@@ -106,21 +106,17 @@ def _columns() -> Iterator[tuple[str, Any, Any]]:
                 yield f"{model._meta.label}.{field.name}", model, field
 
 
-def test_no_column_of_the_site_holds_what_opens_a_door(world: Any) -> None:
-    """Keys of sessions, links and tokens stand in no row of any table."""
+def test_no_column_contains_a_live_credential(world: Any) -> None:
     told = {
         name: str(list(model._base_manager.values_list(field.name, flat=True)))
         for name, model, field in _columns()
     }
-    for what, secret in _live(world).items():
+    for what, secret in _live_credentials(world).items():
         assert [name for name, text in told.items() if secret in text] == [], what
 
 
-def test_every_column_that_may_open_a_door_is_known(world: Any) -> None:
-    """A column with a telling name, or with random text, is in one of this file's lists.
-
-    Another one is a secret that nobody has thought about.
-    """
+def test_every_column_that_may_contain_a_secret_is_listed(world: Any) -> None:
+    """An unlisted column may contain a secret that nobody has thought of."""
     known = {**HASHED, **SEALED, **OPENS_NOTHING}
     there = {name for name, _, _ in _columns()}
     assert set(known) <= there
@@ -131,19 +127,18 @@ def test_every_column_that_may_open_a_door_is_known(world: Any) -> None:
         assert name in known or not (random or telling), name
 
 
-def test_digests_are_of_what_their_owners_hold(world: Any) -> None:
-    """What is looked up is the SHA-256 of a session's key, a link's or a token's text."""
+def test_stored_digests_are_sha256_of_the_credentials(world: Any) -> None:
     kept = {
         *Session.objects.values_list("session_key", flat=True),
         *Invitation.objects.values_list("digest", flat=True),
         *Token.objects.values_list("digest", flat=True),
         *Study.objects.values_list("digest", flat=True),
     }
-    assert {sha256(text.encode()).hexdigest() for text in _live(world).values()} <= kept
+    assert {sha256(text.encode()).hexdigest() for text in _live_credentials(world).values()} <= kept
     assert len(world.refs["token"]) == 32
 
 
-def _tried(**how: Any) -> dict[str, tuple[int, int]]:
+def _run_attacks(**how: Any) -> dict[str, tuple[int, int]]:
     from crowd.doors import DoorSettings, try_doors
     from crowd.scenario import make_place, run_in_process
 
@@ -155,9 +150,12 @@ def _tried(**how: Any) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.long
-def test_thieves_and_impostors_get_in_nowhere(trials: None) -> None:
-    """What stands in the database or in Django's admin, or was closed, opens nothing; keys do."""
-    found = _tried(people=3, names=("paul", "olivia"))
+def test_thieves_and_impostors_do_not_get_in(trials: None) -> None:
+    """They try what the database and Django's admin contain, and credentials that have ended.
+
+    The owners of live credentials do get in.
+    """
+    found = _run_attacks(people=3, names=("paul", "olivia"))
     tries, got_in = found.pop("their owners (each must get in)")
     assert got_in == tries == 15
     assert all(tries for tries, _ in found.values())
@@ -165,16 +163,14 @@ def test_thieves_and_impostors_get_in_nowhere(trials: None) -> None:
 
 
 @pytest.mark.long
-def test_a_site_that_keeps_sessions_as_they_are_is_found_out(trials: None) -> None:
-    """The same thief, where the table of sessions holds their keys, gets in."""
+def test_thief_gets_in_if_session_keys_are_stored_unhashed(trials: None) -> None:
     thief = "a reader of the whole database"
-    assert _tried(people=1, only=thief, fault="clear-sessions")[thief][1] > 0
+    assert _run_attacks(people=1, only=thief, fault="clear-sessions")[thief][1] > 0
 
 
 @pytest.mark.long
-def test_django_s_admin_shows_no_secret_and_no_digest_of_one(world: Any) -> None:
-    """No page there holds a live key, a digest of one, a password's hash, a salt, a form's key."""
-    secrets = set(_live(world).values())
+def test_django_admin_shows_no_secrets_or_digests(world: Any) -> None:
+    secrets = set(_live_credentials(world).values())
     for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry", "api.Token.start",
                  "people.Session.session_data", "problems.Done.key"):  # fmt: skip
         label, column = name.rsplit(".", 1)
@@ -205,10 +201,13 @@ NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
 
 
 @pytest.mark.parametrize("way", ["change", "reset", "everywhere"])
-def test_all_that_opens_an_account_ends_together(
+def test_all_credentials_of_an_account_end_together(
     db: Any, visit: Any, ann: Any, bob: Any, way: str
 ) -> None:
-    """A new password, a reset and "everywhere" end log-ins, tokens and links, but not others'."""
+    """A new password, a reset and "everywhere" end them; the pages show how many ended.
+
+    Credentials that had already ended are not counted, and other people's are unaffected.
+    """
     from tests.web.api.calling import program
 
     save_agreement(ann)
@@ -236,8 +235,7 @@ def test_all_that_opens_an_account_ends_together(
     assert visit().get(bobs).status_code == 200
 
 
-def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
-    """Who opens the link again with which they made their account reads that it was used."""
+def test_used_link_is_reported_as_used(db: Any, visit: Any) -> None:
     browser, path = visit(), invite("judge", 30)
     typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert browser.post(path, typed).status_code == 302
@@ -250,10 +248,8 @@ def test_a_used_link_is_told_as_used(db: Any, visit: Any) -> None:
     assert "/people/login/" in page
 
 
-def test_only_a_site_without_an_admin_names_the_link_of_the_first_admin(
-    db: Any, visit: Any, adam: Any
-) -> None:
-    """Once an admin exists, the page of a used or unknown link doesn't mention a restart."""
+def test_link_page_suggests_a_restart_only_without_an_admin(db: Any, visit: Any, adam: Any) -> None:
+    """A restart prints the first admin's link."""
     used = invite("admin", 30)
     assert visit().post(used, {**NEW, "name": "amy"}).status_code == 302
     for path in (used, "/people/join/no-such-link/"):
@@ -262,8 +258,7 @@ def test_only_a_site_without_an_admin_names_the_link_of_the_first_admin(
     assert "restart the server" in visit().get(path).content.decode()
 
 
-def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, ann: Any) -> None:
-    """Used, revoked, replaced, run out, and never made: each says so, and what to do."""
+def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> None:
     used, replaced, newest = create_reset_link(ann, 30), "", ""
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
@@ -290,8 +285,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, ann: Any) ->
     assert visit().get(newest).status_code == 200
 
 
-def test_who_is_logged_in_reads_what_a_link_is_for(db: Any, visit: Any, bob: Any, ann: Any) -> None:
-    """A link that works says to who has an account what it does, and until when."""
+def test_logged_in_user_sees_what_a_link_is_for(db: Any, visit: Any, bob: Any, ann: Any) -> None:
     page = visit(ann).get(invite("judge", 30)).content.decode()
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page

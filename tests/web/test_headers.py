@@ -1,4 +1,4 @@
-"""The security headers of every address of the site, whatever it answers and to whom."""
+"""Security headers of every address of the site."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,8 +53,7 @@ def _policy(answer: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("who", [None, pytest.param("ann", marks=pytest.mark.long), "adam"])
-def test_every_address_has_the_headers(visit: Any, person: Any, who: str | None) -> None:
-    """Pages, files, redirects and errors carry them, to visitors, contributors and the admin."""
+def test_every_address_has_the_security_headers(visit: Any, person: Any, who: str | None) -> None:
     somebody = person(who, is_superuser=who == "adam", is_moderator=who == "adam") if who else None
     addresses = sorted(set(_addresses()))
     assert len(addresses) > 60
@@ -77,13 +76,12 @@ def test_every_address_has_the_headers(visit: Any, person: Any, who: str | None)
         assert "Strict-Transport-Security" not in answer.headers, address  # there is no https
         if not address.startswith("/static/"):
             assert "private" in answer.headers["Cache-Control"], address
-            kept = address.startswith("/api/")  # by programs, which ask before they use it again
+            kept = address.startswith("/api/")  # programs may cache it, but ask before each use
             assert kept or "no-store" in answer.headers["Cache-Control"], address
             assert "public" not in answer.headers["Cache-Control"], address
 
 
-def test_an_unknown_host_gets_nothing(visit: Any) -> None:
-    """A request under another host's name is answered by 400, without that name in the answer."""
+def test_unknown_host_is_refused_and_not_repeated(visit: Any) -> None:
     answer = visit().get("/", headers={"Host": "evil.example"})
     assert answer.status_code == 400
     assert b"evil" not in answer.content
@@ -91,10 +89,9 @@ def test_an_unknown_host_gets_nothing(visit: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
-def test_another_host_is_named_as_the_fault_and_logged_once(
+def test_unknown_host_is_explained_and_logged_once(
     visit: Any, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
-    """The answer names the Host header and the option; the log names the host once, escaped."""
     host = f"evil\x1b[2J{len(path)}.example"
     for _ in range(2):
         answer = visit().get(path, headers={"Host": host})
@@ -106,8 +103,7 @@ def test_another_host_is_named_as_the_fault_and_logged_once(
     assert "--public-url" in line
 
 
-def test_cookies_are_out_of_scripts_reach(visit: Any, ann: Any) -> None:
-    """The session's and the form key's cookies are HttpOnly and SameSite."""
+def test_cookies_are_httponly_and_samesite(visit: Any, ann: Any) -> None:
     client = visit()
     client.get("/people/login/")
     client.post("/people/login/", {"name": "ann", "password": PASSWORD})
@@ -117,7 +113,6 @@ def test_cookies_are_out_of_scripts_reach(visit: Any, ann: Any) -> None:
 
 
 def test_public_pages_set_no_cookie(visit: Any) -> None:
-    """Who only reads gets no cookie."""
     client = visit()
     for path in ("/", "/problems/", "/problems/?q=x", "/download/", "/guidelines/", "/card/"):
         client.get(path)

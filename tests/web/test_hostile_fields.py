@@ -1,8 +1,7 @@
-"""Hostile texts in every field that people fill: where each comes out, it is inert and unchanged.
+"""Hostile texts in every form field: pages and files show them unchanged, and run none.
 
-A row of FIELDS is a field, how all texts are written into it by its own form, and the pages and
-files on which they come out. Sentences and options are in `test_injection`; there is no field for
-an address of post or mail.
+A function of FIELDS writes all texts into a field by its own form, and returns the pages and
+files that show them. `test_injection` tests sentences and options.
 """
 
 import csv
@@ -44,27 +43,27 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import start_draft
 
 Shown = list[tuple[str, str]]
-"""A role, and the path of a page or a file that it opens."""
+"""Pairs of a role and the path of a page or file that it opens."""
 
 Field = Callable[[Any], Shown]
-"""Writes every text, and returns where they come out."""
+"""Writes every text, and returns where the texts are shown."""
 
 LOG: Shown = [("admin", "/moderate/log.csv")]
 
 EACH, SAMPLED = 5, (["write", "mine"], ["moderate", "problems"], ["moderate", "batches"])
-"""Of pages that show one problem each and take long, one in so many is looked at."""
+"""Pages of one problem each are slow, so in these folders, one of EACH is checked."""
 
 
 @pytest.fixture(scope="module")
 def stood(ready_site: Any) -> Iterator[Any]:
-    """Make the small site once."""
+    """Create the small site once, with high rate limits."""
     often = {"writes_per_hour": 10**6, "answers_per_hour": 10**6}
     with w.standing(local_first=False, judges=1, **often) as made:
         yield made
 
 
 def _singles(world: Any, state: str) -> list[Any]:
-    """Make a problem of the owner's for each text."""
+    """Create a problem of the owner for each text."""
     made, owner = [], world.people["owner"]
     for n, _text in enumerate(TEXTS):
         sentence = f"The cup number {n} hit the jug, and the _ broke."
@@ -76,35 +75,35 @@ def _singles(world: Any, state: str) -> list[Any]:
 
 
 def _send(world: Any, role: str, path: str, **form: Any) -> Any:
-    """Send a form by somebody; it is not refused."""
+    """Send a form as a role, and check that it is accepted."""
     answer = w.browser_of(world, role).post(path, {"key": new_key(), **form})
     assert answer.status_code in (200, 302), (path, form, answer.status_code)
     return answer
 
 
-def _both(problems: list[Any]) -> Shown:
-    """Return the pages on which the contributor and a moderator look closely at problems."""
+def _detail_pages(problems: list[Any]) -> Shown:
+    """Return the pages of problems for their contributor and for a moderator."""
     some = problems[::EACH]
     mine = [("owner", f"/write/mine/{problem.twin.ref}/") for problem in some]
     return [*mine, *(("moderator", f"/moderate/problems/{p.ref}/") for p in some)]
 
 
 def _log_pages(what: str) -> Shown:
-    """Return the pages of the audit log that hold the newest entries of a kind."""
+    """Return the pages of the audit log with the newest entries of a kind."""
     newest = list(Event.objects.filter(kind=what).order_by("-pk").values_list("pk", flat=True))
     starts = [newest[0] + 1, *newest[49::50]]
     return [("admin", f"/moderate/log/?what={what}&before={start}") for start in starts]
 
 
-def _free_to_judge(world: Any) -> None:
-    """Give up the test that is begun: nobody judges beside one."""
+def _give_up_test(world: Any) -> None:
+    """Give up the test in progress, because nobody can judge during a test."""
     _send(world, "other", f"/tests/sheet/{world.refs['sheet']}/give-up/")
 
 
 def comments(world: Any) -> Shown:
-    """Write comments of a judge."""
+    """Write a judge's comments."""
     problems, judge = _singles(world, "judging"), world.people["other"]
-    _free_to_judge(world)
+    _give_up_test(world)
     _send(world, "other", "/judge/next/")
     left = list(TEXTS)
     while slot := get_current_slot(judge):
@@ -113,13 +112,13 @@ def comments(world: Any) -> Shown:
         _send(world, "other", "/judge/answer/", problem=slot.ref, choice=0, comment=comment)
     assert left == []
     history = [("other", f"/judge/history/?page={n}") for n in range(1, 2 + len(TEXTS) // 20)]
-    return [*history, *_both(problems), ("other", "/people/about-me.json")]
+    return [*history, *_detail_pages(problems), ("other", "/people/about-me.json")]
 
 
 def skips(world: Any) -> Shown:
-    """Write why a judge passes problems on."""
+    """Write a judge's reasons for skipping problems."""
     _singles(world, "judging")
-    _free_to_judge(world)
+    _give_up_test(world)
     _send(world, "other", "/judge/next/")
     for text in TEXTS:
         ref = get_current_slot(world.people["other"]).ref
@@ -128,7 +127,7 @@ def skips(world: Any) -> Shown:
 
 
 def refused_comments(world: Any) -> Shown:
-    """Write comments that come too late; they are shown to who typed them."""
+    """Write comments that come too late; the page shows them to their author."""
     for text in TEXTS:
         form = {"key": "0" * 32, "problem": "x", "choice": "0", "comment": text}
         answer = w.browser_of(world, "other").post("/judge/answer/", form)
@@ -139,16 +138,21 @@ def refused_comments(world: Any) -> Shown:
 
 
 def appeals(world: Any) -> Shown:
-    """Write appeals of a contributor."""
+    """Write a contributor's appeals."""
     problems = _singles(world, "rejected")
     for problem, text in zip(problems, TEXTS, strict=True):
         path = f"/write/mine/{problem.twin.ref}/appeal/"
         _send(world, "owner", path, problem=problem.ref, text=text)
-    return [*_both(problems), *_log_pages("appeal"), *LOG, ("owner", "/people/about-me.json")]
+    return [
+        *_detail_pages(problems),
+        *_log_pages("appeal"),
+        *LOG,
+        ("owner", "/people/about-me.json"),
+    ]
 
 
 def reasons(world: Any) -> Shown:
-    """Write reasons of a moderator for decisions."""
+    """Write a moderator's reasons for decisions."""
     problems = _singles(world, "held")
     for problem, text in zip(problems, TEXTS, strict=True):
         _send(
@@ -163,30 +167,30 @@ def reasons(world: Any) -> Shown:
     batches = [("admin", f"/moderate/batches/{mark}/") for mark in marks]
     assert len(batches) == len(TEXTS[::EACH])
     news = [("owner", "/people/news/")]
-    return [*_both(problems), *batches, *_log_pages("reject"), *news, *LOG]
+    return [*_detail_pages(problems), *batches, *_log_pages("reject"), *news, *LOG]
 
 
 def undo_reasons(world: Any) -> Shown:
-    """Write why a moderator takes decisions back."""
+    """Write a moderator's reasons for undoing decisions."""
     problems = _singles(world, "held")
     for problem, text in zip(problems, TEXTS, strict=True):
         form = {"action": "reject", "pick": f"{problem.ref}:0", "text": "So."}
         _send(world, "moderator", "/moderate/act/", **form)
         event = Event.objects.filter(problem=problem).latest("pk").pk
         _send(world, "moderator", "/moderate/undo/", event=event, reason=text)
-    return [*_both(problems), *_log_pages("undo"), *LOG]
+    return [*_detail_pages(problems), *_log_pages("undo"), *LOG]
 
 
 def withdrawals(world: Any) -> Shown:
-    """Write why a contributor withdraws twins."""
+    """Write a contributor's reasons for withdrawing twins."""
     problems = _singles(world, "valid")
     for problem, text in zip(problems, TEXTS, strict=True):
         _send(world, "owner", f"/write/mine/{problem.twin.ref}/withdraw/", reason=text)
-    return [*_both(problems), *_log_pages("withdraw"), *LOG]
+    return [*_detail_pages(problems), *_log_pages("withdraw"), *LOG]
 
 
 def appointments(world: Any) -> Shown:
-    """Write why somebody is paused as a judge, and let go on."""
+    """Write an admin's reasons for pausing and resuming a judge."""
     name = get_pseudonym(world.people["judge"])
     for n, text in enumerate(TEXTS):
         kind = ("pause", "resume")[n % 2]
@@ -195,7 +199,7 @@ def appointments(world: Any) -> Shown:
 
 
 def _golds(world: Any) -> list[Any]:
-    """Make a gold question for each text, whose explanation it is; the judge was wrong on all."""
+    """Create a gold question for each text as its explanation; the judge was wrong on all."""
     made, judge = _singles(world, "held"), world.people["judge"]
     for problem, text in zip(made, TEXTS, strict=True):
         add_gold(problem, text)
@@ -204,12 +208,12 @@ def _golds(world: Any) -> list[Any]:
 
 
 def explanations(world: Any) -> Shown:
-    """Write why the answers of gold questions are right."""
+    """Write the explanations of gold questions."""
     return [("judge", f"/judge/checked/asked-{problem.pk}/") for problem in _golds(world)]
 
 
 def contests(world: Any) -> Shown:
-    """Write why a judge thinks otherwise, and what the moderator answers."""
+    """Write a judge's contests of gold questions, and a moderator's replies."""
     golds, page_of = _golds(world), "/moderate/contests/"
     for some in (slice(0, 40), slice(40, None)):
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
@@ -224,7 +228,7 @@ def contests(world: Any) -> Shown:
 
 
 def drafts(world: Any) -> Shown:
-    """Type into a draft, while another window typed something else."""
+    """Write into a draft, while another window has written something else."""
     path, browser = f"/write/{world.refs['draft']}/", w.browser_of(world, "owner")
     for n, text in enumerate(TEXTS):
         form = {
@@ -244,7 +248,10 @@ def drafts(world: Any) -> Shown:
 
 
 def topics(world: Any) -> Shown:
-    """Draw topics: titles, texts and anchor words, three of each; a title has 200 signs."""
+    """Draw topics with titles, texts and anchor words from three texts each.
+
+    Three, because a title has at most 200 characters.
+    """
     for n in range(0, len(TEXTS), 3):
         some = TEXTS[n : n + 3]
         titles, texts = (", ".join(f"{what} {text}" for text in some) for what in ("title", "text"))
@@ -271,7 +278,7 @@ def documents(world: Any) -> Shown:
 
 
 def labels(world: Any) -> Shown:
-    """Write for whom an invitation is."""
+    """Write the labels of invitations."""
     for text in TEXTS:
         form = {"role": "judge", "days": "1", "label": text}
         assert w.browser_of(world, "admin").post("/people/invitations/", form).status_code == 200
@@ -297,7 +304,7 @@ def settings_of_the_site(world: Any) -> Shown:
 
 
 def choices_of_admins(world: Any) -> Shown:
-    """Choose names, contacts and words on the page of settings; refused, they come back."""
+    """Write titles, contacts and words on the settings page; refused, they are shown again."""
     pages = []
     for n, text in enumerate(TEXTS):
         form = choices(title=text[:100], contact=f"a@b {text[:100]}", words_to_flag=text[:100])
@@ -315,7 +322,7 @@ def choices_of_admins(world: Any) -> Shown:
 
 
 def files_of_admins(world: Any) -> Shown:
-    """Send files whose names, sentences and refused lines are hostile, and read their previews."""
+    """Upload files with hostile names, sentences and refused lines; read their previews."""
     shown = 0
     for n, text in enumerate(TEXTS[::EACH]):
         bare, table = text.replace("_", " "), io.StringIO(newline="")
@@ -336,7 +343,7 @@ def files_of_admins(world: Any) -> Shown:
 
 
 FIELDS: list[Field] = [comments, reasons, documents, settings_of_the_site]
-"""Fields with what comes out on one's own pages, a moderator's, everybody's; in files and logs."""
+"""Fields shown on one's own, a moderator's and public pages, in files and in logs."""
 
 MORE: list[Field] = [
     skips, refused_comments, appeals, undo_reasons, withdrawals, appointments, explanations,
@@ -349,8 +356,7 @@ MORE: list[Field] = [
     [*FIELDS, *(pytest.param(field, marks=pytest.mark.long) for field in MORE)],
     ids=lambda field: field.__name__,
 )
-def test_a_hostile_text_comes_out_as_it_went_in(world: Any, field: Field) -> None:
-    """Wherever a field's texts come out, all of them are there, and none does anything."""
+def test_hostile_texts_are_shown_unchanged_and_inert(world: Any, field: Field) -> None:
     found: dict[tuple[str, ...], list[str]] = {}
     for role, path in field(world):
         answer = w.browser_of(world, role).get(path)
@@ -363,7 +369,7 @@ def test_a_hostile_text_comes_out_as_it_went_in(world: Any, field: Field) -> Non
 
 
 def _texts(answer: Any) -> list[str]:
-    """Return the texts of an answer, after a look at what they would do."""
+    """Return the texts of a response, after checking that it runs nothing."""
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert not any("evil" in value or "ran=1" in value for value in answer.headers.values())
     if answer["Content-Type"].startswith("text/csv"):
@@ -379,7 +385,7 @@ FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 
 
 def _cells(table: str) -> list[str]:
-    """Return the cells of a table, none of which a spreadsheet runs, as they were written."""
+    """Return a table's cells as they were written, after checking that none is a formula."""
     rows = list(csv.reader(io.StringIO(table, newline=""), strict=True))
     assert {len(row) for row in rows} == {len(rows[0])}
     cells = [cell for row in rows for cell in row]
@@ -400,11 +406,10 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.exe", "𝕊cript")
-"""Names that a spreadsheet would run."""
+"""User names that spreadsheets, paths or pages may misread."""
 
 
-def test_a_name_does_nothing(world: Any) -> None:
-    """A moderator's name stands in pages and in the log as it is; in a cell it is no formula."""
+def test_hostile_user_names_are_shown_unchanged_and_inert(world: Any) -> None:
     for name, problem in zip(NAMES, _singles(world, "held"), strict=False):
         person = Person.objects.create_user(name, w.PASSWORD)
         save_agreement(person)
@@ -430,14 +435,14 @@ ELSEWHERE = (
     "http://testserver.evil.example/", "\r\nSet-Cookie: ran=1", "/x\r\nSet-Cookie: ran=1",
     "/moderate/\r\nLocation: //evil.example", "http://[evil", "data:text/html,x", "",
 )  # fmt: skip
-"""Where no form of ours leads."""
+"""Addresses to which no form redirects."""
 
 
 COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, "messages"}
 
 
-def _stays(answer: Any) -> bool:
-    """Whether an answer leads nowhere else than to this site, and carries no header but ours."""
+def _stays_on_this_site(answer: Any) -> bool:
+    """Return whether a response stays on this site, and has only our own headers and cookies."""
     where = urljoin("http://testserver/people/login/", answer.headers.get("Location", ""))
     kept = {"ran"}.isdisjoint(answer.headers) and set(answer.cookies) <= COOKIES
     plain = not any("\r" in value or "\n" in value for value in answer.headers.values())
@@ -445,18 +450,16 @@ def _stays(answer: Any) -> bool:
     return urlsplit(where).netloc == "testserver" and kept and plain and safe
 
 
-def test_no_page_leads_where_a_text_says(world: Any) -> None:
-    """Who is logged in already is led on to no hostile `next`, and it adds no header."""
+def test_hostile_next_of_a_logged_in_user_is_ignored(world: Any) -> None:
     owner = w.browser_of(world, "owner")
     for where in (*TEXTS, *ELSEWHERE):
         for path in ("/people/login/", "/people/consent/"):
             answer = owner.get(path, {"next": where})
             assert answer.status_code == 302
-            assert _stays(answer), (path, where)
+            assert _stays_on_this_site(answer), (path, where)
 
 
-def test_no_form_leads_elsewhere(world: Any) -> None:
-    """Neither `next`, `back` nor the page before lead to another site, or add a header."""
+def test_no_form_redirects_to_another_site(world: Any) -> None:
     browser, visitor = w.browser_of(world, "moderator"), w.browser_of(world, "visitor")
     for where in ELSEWHERE:
         form = {"name": "the-owner", "password": w.PASSWORD, "next": where}
@@ -469,13 +472,13 @@ def test_no_form_leads_elsewhere(world: Any) -> None:
                 browser.post("/moderate/act/", {"key": new_key(), **decision}),
                 visitor.post("/people/login/", form),
             ]
-        visitor.cookies.clear()  # it is logged in else
+        visitor.cookies.clear()  # otherwise, it stays logged in
         assert {answer.status_code for answer in answers} == {302}, where
-        assert all(map(_stays, answers)), where
+        assert all(map(_stays_on_this_site, answers)), where
 
 
-def _spread(world: Any) -> None:
-    """Make a public problem for each text, which begins with it and has it as an option."""
+def _create_public_problems(world: Any) -> None:
+    """Create a public problem for each text, at the start of its sentence and as an option."""
     for n, text in enumerate(TEXTS):
         twin = Twin.objects.create(
             ref=f"spread-{n}", contributor=world.people["owner"], domain=text[:40], topic=text,
@@ -491,9 +494,8 @@ def _spread(world: Any) -> None:
         )
 
 
-def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None:
-    """Each file, read again, has the very texts of all problems that fit, and no formula."""
-    _spread(world)
+def test_hostile_texts_round_trip_in_all_download_formats(world: Any, tmp_path: Path) -> None:
+    _create_public_problems(world)
     rows = get_public_problems().filter(sentence__contains="teapot")
     assert rows.count() == len(TEXTS)
     for name, known in FILES.items():
@@ -514,8 +516,7 @@ def test_files_of_all_formats_hold_the_texts(world: Any, tmp_path: Path) -> None
     _cells((tmp_path / "problems.csv").read_bytes().decode())
 
 
-def test_files_of_votes_hold_no_formula(world: Any) -> None:
-    """The judges' answers leave as numbers, ids and pseudonyms: no text of theirs is in them."""
+def test_files_of_votes_contain_no_comments_or_formulas(world: Any) -> None:
     comments(world)
     for path in ("/download/votes.csv", "/download/votes.jsonl"):
         body = w.browser_of(world, "visitor").get(path).getvalue().decode()

@@ -1,4 +1,4 @@
-"""Problems of files into the site, and out again."""
+"""Importing problems into the site, and exporting them again."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,16 +38,15 @@ FULL = Problem(
 )
 
 
-def test_what_comes_in_goes_out_again(database: Any) -> None:
-    """Problems imported as valid are exported as they were: lineage, origin, extra, ids, order."""
+def test_import_and_export_round_trip(database: Any) -> None:
+    """The digest covers lineage, origin, extra, ids and order."""
     data = Dataset([*_twins(), FULL])
     made = _import(data, "valid")
     assert (made.added, made.known) == (len(data), 0)
     assert Dataset(map(as_problem, get_public_problems().order_by("pk"))).digest == data.digest
 
 
-def test_an_import_happens_once(database: Any) -> None:
-    """The same file again adds nothing; a longer one adds what is new, also to a twin."""
+def test_repeated_import_adds_only_new_problems(database: Any) -> None:
     from winosmith.web.problems.models import Event, Twin
 
     data = _twins()
@@ -59,8 +58,7 @@ def test_an_import_happens_once(database: Any) -> None:
     assert Event.objects.filter(kind="import", after="valid").count() == 8
 
 
-def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an interrupt between two transactions the same call adds the rest."""
+def test_interrupted_import_can_be_resumed(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 3)
 
     def stop(done: int) -> None:
@@ -75,8 +73,7 @@ def test_an_interrupt_loses_nothing(database: Any, monkeypatch: pytest.MonkeyPat
     assert all(problem.slots.count() == 3 for problem in Row.objects.all())
 
 
-def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
-    """The slots of imported problems are the ones that `open_slots` makes one by one."""
+def test_imported_slots_equal_those_of_open_slots(database: Any) -> None:
     _import(_twins(2), "judging")
     fields = [field.name for field in Slot._meta.fields if field.name != "id"]
     made = list(Slot.objects.order_by("place").values(*fields))
@@ -86,15 +83,13 @@ def test_imported_slots_are_those_that_opening_makes(database: Any) -> None:
     assert made == list(Slot.objects.order_by("place").values(*fields))
 
 
-def test_imported_problems_are_compared_with(database: Any) -> None:
-    """What is written later is compared with imported sentences, as with those of the site."""
+def test_imported_problems_are_found_as_lookalikes(database: Any) -> None:
     _import(_twins(3), "valid")
     found = find_lookalikes([_twins(3)[4]])
     assert found[0].share == 1.0
 
 
-def test_gold_questions_are_never_part_of_the_data(database: Any) -> None:
-    """Gold questions have an explanation and are not public; what has none is refused."""
+def test_imported_gold_needs_an_explanation_and_is_not_public(database: Any) -> None:
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
         for problem in _twins(2)
@@ -107,8 +102,7 @@ def test_gold_questions_are_never_part_of_the_data(database: Any) -> None:
     assert not get_public_problems().exists()
 
 
-def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
-    """With embargo=True nothing of the import is public; marks in the file hold as well."""
+def test_embargo_in_the_file_or_as_an_option_is_applied(database: Any) -> None:
     first, *rest = _twins(2)
     _import(Dataset([replace(first, embargo=True), *rest]), "valid")
     assert get_public_problems().count() == 3
@@ -137,18 +131,16 @@ def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
         ({"options": ("a", "b", "c" * 1001)}, "judging", "has 1,001 characters"),
     ],
 )
-def test_what_cannot_be_a_problem_of_the_site_is_refused(
+def test_invalid_problem_is_refused_before_anything_is_added(
     db: Any, change: dict[str, Any], as_: str, reason: str
 ) -> None:
-    """An id that no address can hold, or a missing answer, stops it before anything is added."""
     data = Dataset([*_twins(1), replace(FULL, **change)])
     with pytest.raises(InputError, match=reason):
         _import(data, as_)
     assert Row.objects.count() == 0
 
 
-def test_other_problems_keep_their_ids(db: Any) -> None:
-    """A file whose ids mean other problems of the site is refused, or comes under new ids."""
+def test_ids_of_other_problems_are_refused_or_replaced(db: Any) -> None:
     _import(_twins(2), "valid")
     other = Dataset(replace(problem, sentence=f"Then {problem.sentence}") for problem in _twins(2))
     with pytest.raises(InputError, match="another problem"):
@@ -173,8 +165,7 @@ def test_a_corrected_answer_is_not_lost_in_silence(db: Any) -> None:
     assert _import(Dataset([first.blind(), second.blind()]), "valid").known == 2
 
 
-def test_new_ids_keep_what_belongs_together() -> None:
-    """Twins stay twins and children keep their roots under new ids; another key gives others."""
+def test_new_ids_preserve_twins_and_lineages() -> None:
     root = _twins(1)[0]
     child = replace(FULL, lineage=Lineage(root.id, root.id))
     stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))

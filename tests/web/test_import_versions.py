@@ -1,4 +1,4 @@
-"""Families out of files: every version in its place, in linear time, and out again unchanged."""
+"""Importing families: the places of versions, embargoes, linear time, and exports."""
 
 import cProfile
 import json
@@ -55,11 +55,7 @@ def _places() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_versions_get_their_place(database: Any, reverse: bool) -> None:
-    """Roots, parents, steps and all three depths are right, whatever the order of the file.
-
-    The site's data, edits and marks included, are those of the file.
-    """
+def test_imported_versions_get_root_parent_step_and_depths(database: Any, reverse: bool) -> None:
     family = _family()
     data = Dataset(family[::-1] if reverse else family)
     made = _import(data)
@@ -78,8 +74,7 @@ def test_versions_get_their_place(database: Any, reverse: bool) -> None:
     assert Dataset(as_public(list(get_public_problems().order_by("pk")))).digest == data.digest
 
 
-def test_a_family_grows_by_later_imports(database: Any) -> None:
-    """Children of what the site has get their place; the same file again changes nothing."""
+def test_later_imports_extend_a_family(database: Any) -> None:
     family = _family()
     _import(family[:2])
     made = _import(family[2:])
@@ -91,8 +86,7 @@ def test_a_family_grows_by_later_imports(database: Any) -> None:
     assert _places() == places
 
 
-def test_what_lacks_its_root_stands_alone_until_it_comes(database: Any) -> None:
-    """Without its root or a step on the way a version has no place; it gets it with the missing."""
+def test_version_gets_its_place_when_its_parents_are_imported(database: Any) -> None:
     family = _family()
     made = _import([family[0], family[3]])
     assert (made.added, made.versions, made.apart) == (2, 0, 1)
@@ -103,10 +97,10 @@ def test_what_lacks_its_root_stands_alone_until_it_comes(database: Any) -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("above", ["in the file", "on the site"])
-def test_what_an_embargo_covers_is_never_public(
+def test_versions_below_an_embargo_are_never_public(
     database: Any, monkeypatch: pytest.MonkeyPatch, above: str, reverse: bool
 ) -> None:
-    """Below an embargo nothing is to be seen while a file is read; lifted, all of it is free."""
+    """Not even during an import. When the embargo ends, all of them are public."""
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
     if above == "on the site":
@@ -127,10 +121,9 @@ def test_what_an_embargo_covers_is_never_public(
     assert get_public_problems().count() == 5
 
 
-def test_an_interrupted_import_stays_covered(
+def test_interrupted_import_below_an_embargo_is_not_public(
     database: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What came in before an interrupt is covered; the same import again gives it its place."""
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
     data = Dataset([*below, replace(root, embargo=True)])
@@ -147,8 +140,7 @@ def test_an_interrupted_import_stays_covered(
     assert Version.objects.filter(covered=True).count() == 4
 
 
-def test_families_of_gold_questions_have_no_tree(db: Any) -> None:
-    """A gold question is no root and no version, whatever its file says."""
+def test_family_of_a_gold_root_has_no_tree(db: Any) -> None:
     root, child, *_ = _family()
     told = Extra({"gold.explanation": "It says so."})
     _import([replace(root, extra=told)], "gold")
@@ -156,17 +148,14 @@ def test_families_of_gold_questions_have_no_tree(db: Any) -> None:
     assert _places() == {}
 
 
-def test_a_lineage_in_a_circle_has_no_place(db: Any) -> None:
-    """Problems that are their own ancestors are imported, and stand alone."""
+def test_circular_lineages_are_imported_without_a_place(db: Any) -> None:
     one = Problem("a", "A _ b.", ("x", "y"), 0, lineage=Lineage("a", "b"))
     two = Problem("b", "A _ c.", ("x", "y"), 0, lineage=Lineage("a", "a"))
     assert _import([one, two]).apart == 2
 
 
 @pytest.mark.long
-def test_large_families_take_linear_time(db: Any) -> None:
-    """Ten times the versions take ten times the calls, and hardly more statements."""
-
+def test_linking_large_families_takes_linear_time(db: Any) -> None:
     def work(count: int, name: str) -> tuple[int, int]:
         root = Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)
         made, last = [root], root
@@ -176,7 +165,7 @@ def test_large_families_take_linear_time(db: Any) -> None:
             made.append(last)
         if count < 100:
             _import(made, "valid")
-        else:  # as an import that was interrupted before its families
+        else:  # like an import interrupted before it links families
             for start in range(0, len(made), module.CHUNK):
                 module._add_chunk(made[start : start + module.CHUNK], "valid")
         profile = cProfile.Profile()
@@ -190,8 +179,8 @@ def test_large_families_take_linear_time(db: Any) -> None:
     assert large[1] < 13 * small[1]
 
 
-def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:
-    """EvoGrad's own table is imported as families with declared depths, which downloads keep."""
+def test_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:
+    """Downloads keep its declared depths."""
     path = tmp_path / "evograd.csv"
     path.write_text(
         "index,sentence,option1,option2,answer,distance\n"
@@ -211,8 +200,8 @@ def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit
     assert [p.lineage for p in back] == [p.lineage for p in data]
 
 
-def test_an_export_holds_versions_and_predictions(database: Any, tmp_path: Path) -> None:
-    """`winosmith admin export`: public lineages, and below private/ the trees and predictions."""
+def test_export_contains_versions_and_predictions(database: Any, tmp_path: Path) -> None:
+    """Lineages are public; the trees and predictions are below private/."""
     family = _family()
     _import(family)
     model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")

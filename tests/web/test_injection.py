@@ -1,4 +1,4 @@
-"""Hostile texts through the forms: kept as they are, and run nowhere."""
+"""Hostile texts in the form for twins: stored unchanged, and never run."""
 
 import json
 import re
@@ -25,7 +25,7 @@ FRAME = (
 
 
 def _form(n: int, text: str) -> dict[str, str]:
-    """Return a twin that holds a text in its sentences and as an option."""
+    """Return the form of a twin with a text in its sentences and as an option."""
     return {
         "domain": "physical",
         "option_1": text,
@@ -39,7 +39,7 @@ def _form(n: int, text: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
-    """Send a twin for each text by the form that contributors use, and let all be found valid."""
+    """Submit a twin for each text by the contributors' form, and make all of them valid."""
     forms, client = [], Client()
     with taken_back():
         for n, text in enumerate(TEXTS):
@@ -64,7 +64,7 @@ def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
 
 @pytest.fixture
 def filled(sent: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
-    """Return what was sent; what a test writes is rolled back."""
+    """Return the submitted forms, and roll back what the test writes."""
     with taken_back():
         yield sent
 
@@ -73,16 +73,14 @@ def _complaints(answer: Any) -> list[str]:
     return re.findall(r'class="(?:error|fault)[^>]*>([^<]+)', answer.content.decode())
 
 
-def test_there_are_enough_texts() -> None:
-    """The corpus has 60 texts or more, all different, none of them with a blank."""
+def test_at_least_60_different_texts_have_no_blank() -> None:
     assert len(set(TEXTS)) == len(TEXTS) >= 60
     assert not any("_" in text for text in TEXTS)
 
 
-def test_texts_come_back_as_they_are_from_every_page(
+def test_list_and_problem_pages_show_texts_unchanged(
     filled: list[dict[str, str]], visit: Any
 ) -> None:
-    """Lists, problem pages, drafts and searches show the very text, and nothing that would run."""
     shown: set[str] = set()
     path: str | None = "/problems/"
     client = visit()
@@ -101,11 +99,8 @@ def test_texts_come_back_as_they_are_from_every_page(
         assert set(problem.options) <= {option.strip() for option in page.options}
 
 
-def test_addresses_are_no_way_in(db: Any, visit: Any) -> None:
-    """A hostile text in any parameter is neither run nor put into a header, nor leads elsewhere.
-
-    The list of problems shows what was asked for; the others, which do not, get one text in five.
-    """
+def test_hostile_query_parameters_are_inert(db: Any, visit: Any) -> None:
+    """Only the list of problems shows its parameters; other pages get every fifth text."""
     names = ("q", "domain", "twins", "contributor", "since", "after", "before", "next", "agreement")
     asked = {"/problems/": TEXTS}
     asked |= dict.fromkeys(("/download/", "/people/login/", "/people/join/"), TEXTS[::5])
@@ -118,8 +113,7 @@ def test_addresses_are_no_way_in(db: Any, visit: Any) -> None:
             assert not any("evil" in value or "ran=1" in value for value in said)
 
 
-def test_a_name_that_attacks_is_no_name(db: Any, visit: Any) -> None:
-    """Accounts have names of letters, digits and a few signs; others are refused."""
+def test_hostile_account_names_are_refused(db: Any, visit: Any) -> None:
     for text in TEXTS:
         form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
         answer = visit().post("/people/join/", form)
@@ -129,8 +123,7 @@ def test_a_name_that_attacks_is_no_name(db: Any, visit: Any) -> None:
     assert all(allowed.fullmatch(name) for name in Person.objects.values_list("name", flat=True))
 
 
-def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Any) -> None:
-    """Whatever is asked for, the name of a file is one of a fixed list, and its type is, too."""
+def test_download_has_a_fixed_name_and_type(filled: list[dict[str, str]], visit: Any) -> None:
     for text in TEXTS[:12]:
         answer = visit().get("/download/problems.jsonl", {"q": text, "name": text})
         assert answer["Content-Disposition"] == 'attachment; filename="problems.jsonl"'
@@ -140,17 +133,16 @@ def test_files_have_names_of_ours(filled: list[dict[str, str]], visit: Any) -> N
             json.loads(line)
 
 
-def test_no_address_writes_a_line_of_the_log(site: Any, caplog: pytest.LogCaptureFixture) -> None:
-    """What a program asks for when the site fails stands in one line, whatever signs it has."""
+def test_logged_path_is_escaped_into_one_line(site: Any, caplog: pytest.LogCaptureFixture) -> None:
     asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
     _handle_failure(asked, ValueError("a fault"))
     assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]
 
 
-def test_no_secret_link_stands_in_the_log(
+def test_log_contains_the_route_instead_of_a_secret_link(
     db: Any, visit: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A fault on a page that a link opens is logged by its route: the link may still work."""
+    """The link may still work."""
     client, link = visit(), invite("contributor", 30)
     client.raise_request_exception = False
     with taken_back(), connection.cursor() as cursor:

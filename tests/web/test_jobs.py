@@ -1,4 +1,4 @@
-"""Jobs: each runs to its end once, whatever becomes of the worker that is at it."""
+"""Jobs: each is completed exactly once, whatever happens to its worker."""
 
 import os
 import signal
@@ -75,10 +75,7 @@ def _file(twins: int) -> str:
 @pytest.mark.parametrize(
     "where", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 )
-def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice(
-    served: Any, where: str
-) -> None:
-    """An import that is killed in the middle, twice, brings each problem in once."""
+def test_import_with_killed_workers_adds_each_problem_once(served: Any, where: str) -> None:
     site, count = served(database=where, options=WORKING), 4000
     site.people(adam="admin")
     job = site.do(ASKED.format(count=count, text=_file(count // 2)))
@@ -97,8 +94,7 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
     assert site.do(FAR.format(job=job)) == ["done", count, count, count]
 
 
-def test_the_worker_ends_with_its_server(served: Any) -> None:
-    """Stopped or killed, a server leaves no worker; the next one has a worker again."""
+def test_worker_ends_with_its_server(served: Any) -> None:
     site = served(options=WORKING)
     until(lambda: get_worker_process_id(site.folder))
     site.stop()
@@ -109,39 +105,39 @@ def test_the_worker_ends_with_its_server(served: Any) -> None:
     until(lambda: get_worker_process_id(site.folder) is None)
 
 
-def test_without_work_a_server_has_no_worker(served: Any) -> None:
-    """Another machine may have it."""
+def test_server_with_no_work_option_starts_no_worker(served: Any) -> None:
+    """Another machine may run the worker."""
     site = served()
     assert "--no-work" in site.options
-    time.sleep(2)  # about as long as a worker takes to be there
+    time.sleep(2)  # about as long as a worker takes to start
     assert get_worker_process_id(site.folder) is None
 
 
 @pytest.fixture
-def did(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return what was done: works of three kinds do nothing but to be noted there."""
+def kinds_run(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let jobs of three kinds only add their kind to a list; return this list."""
     done: list[str] = []
     for kind in (BACKUP, MEASURE, MAIL):
         monkeypatch.setitem(jobs.runners, kind, lambda job, _: done.append(job.kind))
     return done
 
 
-def _due(kind: str) -> None:
+def _add_due_job(kind: str) -> None:
     Job.objects.create(mark=kind, kind=kind, state="waiting")
 
 
 class _Killed(BaseException):
-    """What no worker catches: its process has ended."""
+    """Stands for the end of the worker's process; no worker catches it."""
 
 
 def _kill(*_: Any) -> None:
     raise _Killed
 
 
-def test_a_job_that_ends_the_worker_three_times_has_failed(
-    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
+def test_job_that_ends_the_worker_three_times_fails(
+    kinds_run: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may fill the memory; the next one in the queue is not blamed, and Retry counts again."""
+    """It may fill the memory. The next job is not blamed, and Retry resets the count."""
     job, other = (jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2))
     with monkeypatch.context() as patch:
         patch.setitem(jobs.runners, BACKUP, _kill)
@@ -161,27 +157,27 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
     assert (fresh(job).state, job.error, job.tries) == ("done", "", 0)
 
 
-def test_a_fault_is_no_end_of_the_worker(
-    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_failed_job_is_logged_and_the_next_job_runs(
+    kinds_run: list[str],
+    adam: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """What fails is logged, and the next job is done."""
-
     def broken(*_: Any) -> None:
         raise OSError("the disk is gone")
 
     monkeypatch.setitem(jobs.runners, BACKUP, broken)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
-    _due(MEASURE)
+    _add_due_job(MEASURE)
     work_off()
-    assert (fresh(job).state, job.error, did) == ("failed", PROGRAM_FAILED, ["measure"])
+    assert (fresh(job).state, job.error, kinds_run) == ("failed", PROGRAM_FAILED, ["measure"])
     assert "the disk is gone" in caplog.text
 
 
-def test_a_duty_that_ends_the_worker_is_due_later(
-    did: list[str], monkeypatch: pytest.MonkeyPatch
+def test_duty_that_ends_the_worker_three_times_is_postponed(
+    kinds_run: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After three ends it waits until its next time, as if it had failed."""
-    _due(MEASURE)
+    _add_due_job(MEASURE)
     with monkeypatch.context() as patch:
         patch.setitem(jobs.runners, MEASURE, _kill)
         for _worker in range(MAX_TRIES):
@@ -192,21 +188,21 @@ def test_a_duty_that_ends_the_worker_is_due_later(
     assert (row.state, row.error, row.at > timezone.now()) == ("waiting", WORKER_ENDED, True)
 
 
-def test_a_job_that_the_database_refuses_blocks_no_other(
-    did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
+def test_job_that_the_database_refuses_is_postponed(
+    kinds_run: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is put off, and the next one of its lane is done."""
+    """The next job of its lane runs, and such attempts are not counted as tries."""
 
     def locked(*_: Any) -> None:
         raise OperationalError("database or disk is full")
 
     monkeypatch.setitem(jobs.runners, BACKUP, locked)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
-    _due(MEASURE)
+    _add_due_job(MEASURE)
     with pytest.raises(jobs.UnavailableError) as caught:
         run_next_job(LANES[-1])
     assert run_next_job(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
-    assert (fresh(job).state, did) == ("running", ["measure"])
+    assert (fresh(job).state, kinds_run) == ("running", ["measure"])
     for _ in range(MAX_TRIES):
         with pytest.raises(jobs.UnavailableError):
             run_next_job(LANES[-1], {job.pk: 0.0})
@@ -214,27 +210,24 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
     assert (fresh(job).state, job.tries) == ("running", 1)
 
 
-def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:
-    """A mail waits for no backup, and a backup for the one before it."""
+def test_lane_runs_the_oldest_of_its_own_jobs(kinds_run: list[str], adam: Any) -> None:
     backups = [jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2)]
     queue_job(MAIL, email="ann@example.org")
     assert run_next_job(LANES[0])
-    assert (did, run_next_job(LANES[0])) == (["mail"], False)
+    assert (kinds_run, run_next_job(LANES[0])) == (["mail"], False)
     assert run_next_job(LANES[-1])
     states = [Job.objects.get(pk=job.pk).state for job in backups]
     assert states == ["done", "waiting"]
 
 
-def test_a_mail_leaves_no_row(did: list[str]) -> None:
-    """An address is nobody's to read: sent or not, its row is deleted."""
+def test_row_of_a_mail_is_deleted(kinds_run: list[str]) -> None:
+    """Nobody may read the address in it."""
     queue_job(MAIL, email="ann@example.org")
     work_off()
     assert not Job.objects.filter(kind=MAIL).exists()
 
 
-def test_a_duty_is_done_at_the_start_and_when_its_time_has_come(db: Any) -> None:
-    """What is too old is deleted at once and a day later, not in between."""
-
+def test_duty_runs_at_the_start_and_when_it_is_due(db: Any) -> None:
     def old() -> None:
         Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
 
@@ -253,11 +246,9 @@ def test_a_duty_is_done_at_the_start_and_when_its_time_has_come(db: Any) -> None
     assert Hits.objects.count() == 0
 
 
-def test_before_each_job_the_worker_takes_up_the_settings(
-    did: list[str], monkeypatch: pytest.MonkeyPatch
+def test_worker_reloads_the_settings_before_each_job(
+    kinds_run: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an admin chose holds for the next job."""
-
     class EndOfTest(BaseException):
         pass
 
@@ -269,15 +260,13 @@ def test_before_each_job_the_worker_takes_up_the_settings(
     seen: list[str] = []
     monkeypatch.setattr(jobs, "reload_rules", renewed)
     assert pages.reload_rules is not renewed
-    _due(MEASURE)
+    _add_due_job(MEASURE)
     with pytest.raises(EndOfTest):
         jobs._run_jobs_forever(LANES[-1])
-    assert (seen, did) == (["renewed"] * 2, ["measure"])
+    assert (seen, kinds_run) == (["renewed"] * 2, ["measure"])
 
 
-def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
-    """The first restart comes after a second; none while the process lives."""
-
+def test_delay_between_restarts_of_a_failing_process_doubles() -> None:
     class Dead:
         def __init__(self, *_: Any, **__: Any) -> None:
             started.append(now[0])
@@ -299,16 +288,15 @@ def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
 
 @pytest.fixture
 def rounds(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return whether each call of a round's work continued one that had begun."""
+    """Replace the work of rounds; return a list of whether each call resumed an earlier one."""
     calls: list[bool] = []
     monkeypatch.setitem(jobs.runners, ROUND, lambda job, _: calls.append(job.tries > 0))
     return calls
 
 
-def test_a_round_waits_for_the_process_that_is_at_one(
+def test_round_waits_for_the_process_with_the_lock(
     rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While another process holds the lock of rounds, a command begins none; then it does."""
     job = jobs.create_job(adam, ROUND, {}, state="waiting")
     lock = FileLock.acquire(settings.SITE.folder / ROUND_LOCK)
     assert lock is not None
@@ -325,17 +313,16 @@ def test_a_round_waits_for_the_process_that_is_at_one(
     assert jobs.are_rounds_idle()
 
 
-def test_a_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
-    """Its row still says that it runs: the round continues, and counts as another try."""
+def test_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
     job = jobs.create_job(adam, ROUND, {}, state="running", tries=1)
     wait_for_job(job)
     assert (rounds, Job.objects.get(pk=job.pk).state) == ([True], "done")
 
 
-def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
+def test_command_waits_for_a_locked_database_with_its_round(
     rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The round is put off, not failed, and the attempt does not count as a try."""
+    """The round is postponed, does not fail, and such attempts are not counted as tries."""
     job = jobs.create_job(adam, ROUND, {}, state="waiting")
     tries: list[int] = []
 
@@ -351,8 +338,7 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
     assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")
 
 
-def test_a_file_stays_until_the_drop_of_its_job_is_committed(db: Any, adam: Any) -> None:
-    """Undone by a fault, a drop leaves job and file as they were."""
+def test_file_of_a_discarded_job_is_deleted_on_commit(db: Any, adam: Any) -> None:
     job = jobs.create_job(adam, BACKUP, {}, state="shown")
     job.file.parent.mkdir(exist_ok=True)
     job.file.touch()
@@ -366,8 +352,8 @@ def test_a_file_stays_until_the_drop_of_its_job_is_committed(db: Any, adam: Any)
     assert not job.file.exists()
 
 
-def test_an_admin_sees_stops_and_retries_jobs(did: list[str], adam: Any, visit: Any) -> None:
-    """One page lists what waits, runs and has failed, with a button for what can be done."""
+def test_admin_lists_stops_and_retries_jobs(kinds_run: list[str], adam: Any, visit: Any) -> None:
+    """Mails are not shown, because of their addresses."""
     waiting = jobs.create_job(adam, BACKUP, {}, state="waiting")
     failed = jobs.create_job(adam, BACKUP, {}, state="failed", error="The disk was full.")
     queue_job(MAIL, email="ann@example.org")

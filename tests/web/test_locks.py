@@ -1,4 +1,4 @@
-"""A database that somebody else holds, is away or takes nothing: who waits, and what is told."""
+"""Databases that are locked, unreachable or read-only: who waits, and what is reported."""
 
 import contextlib
 import dataclasses
@@ -22,7 +22,7 @@ from trials.crowd.postgres import postgres_server
 from winosmith.web import wsgi
 
 WAITED = LONGEST / 2
-"""Seconds in which the slowest machine has answered who waits for no lock that is held for ever."""
+"""Seconds in which the slowest machine answers requests that don't wait for a lasting lock."""
 
 DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
@@ -34,7 +34,7 @@ result = sorted(model._meta.db_table for model in apps.get_models())
 
 @contextlib.contextmanager
 def _locked(site: Any) -> Iterator[None]:
-    """Hold the whole database against writers, as another program may."""
+    """Lock the whole database against writers, as another program may."""
     if site.database is None:
         with contextlib.closing(sqlite3.connect(site.folder / "site.sqlite3")) as other:
             other.isolation_level = None
@@ -52,7 +52,7 @@ def _locked(site: Any) -> Iterator[None]:
 
 @pytest.fixture
 def browser(trials: None) -> Iterator[Any]:
-    """Return what makes browsers of people who log in."""
+    """Return a function that logs a user in and returns the browser."""
     from crowd.browser import Browser
 
     made: list[Any] = []
@@ -71,15 +71,15 @@ def browser(trials: None) -> Iterator[Any]:
         each.close()
 
 
-def _draft(browser: Any) -> Any:
-    """Begin a draft; return its form."""
+def _start_draft(browser: Any) -> Any:
+    """Start a draft; return its form."""
     form = browser.open("/write/").form("/write/")
     return browser.open(browser.send(form).location).form(having="sentence_1")
 
 
 @pytest.fixture(scope="module")
 def sites(served_long: Any) -> Callable[[str], Any]:
-    """Return what serves a site on a database, with ann on it, who judges; it stays served."""
+    """Return a function that serves a site with the judge ann, once per module and database."""
 
     @functools.cache
     def made(database: str) -> Any:
@@ -94,11 +94,12 @@ READ = ("/", "/problems/", "/judge/", "/write/", "/download/problems.jsonl")
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_reading_waits_for_no_writer(sites: Any, browser: Any, database: str) -> None:
-    """While another program holds the database and writers wait, every page is read."""
+def test_pages_can_be_read_while_the_database_is_locked(
+    sites: Any, browser: Any, database: str
+) -> None:
     site = sites(database)
     ann = browser(site, "ann")
-    forms = [_draft(ann) for _ in range(12)]
+    forms = [_start_draft(ann) for _ in range(12)]
     over = threading.Event()
 
     def write(form: Any) -> None:
@@ -124,13 +125,12 @@ def test_reading_waits_for_no_writer(sites: Any, browser: Any, database: str) ->
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_write_that_can_not_be_is_told_soon_and_keeps_its_text(
+def test_write_to_a_locked_database_returns_503_with_its_text(
     sites: Any, browser: Any, database: str
 ) -> None:
-    """Status 503 says when to come again; the page holds what was sent, to be sent again."""
     site = sites(database)
     ann = browser(site, "ann")
-    form = _draft(ann)
+    form = _start_draft(ann)
     typed = "The <cup> hit the jug since the _ fell."
     with _locked(site):
         start = time.monotonic()
@@ -172,22 +172,20 @@ if waits:
     os.kill(patient, 9)
 result.append("the other waits" if waits else "the other is through")
 """
-"""A write that has a second left asks behind one of another process that waits for a minute."""
+"""A write with one second left waits behind another process, which waits for a minute."""
 
 
-def test_nobody_waits_for_the_patience_of_others(sites: Any) -> None:
-    """A write gives up in its own time, whoever waits before it for a database that is locked."""
+def test_write_gives_up_in_time_behind_a_longer_wait(sites: Any) -> None:
     site = sites("sqlite")
     with _locked(site):
         assert site.do(PATIENT) == ["gave up", "the other waits"]
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_health_tells_of_a_locked_database(sites: Any, database: str) -> None:
-    """While another program holds the database /healthz says so, in a sentence."""
+def test_healthz_reports_a_locked_database(sites: Any, database: str) -> None:
     site = sites(database)
     with _locked(site):
-        time.sleep(1.1)  # an answer holds for a second
+        time.sleep(1.1)  # an answer is cached for a second
         start = time.monotonic()
         answer = site.get("/healthz")
         assert time.monotonic() < start + WAITED
@@ -200,8 +198,7 @@ def test_health_tells_of_a_locked_database(sites: Any, database: str) -> None:
     assert site.get("/healthz").status == 200
 
 
-def test_a_password_is_on_no_page(sites: Any) -> None:
-    """A form with a password that could not be handled is not shown again."""
+def test_failed_form_with_a_password_is_not_shown_again(sites: Any) -> None:
     site = sites("sqlite")
     cookie = site.get("/people/login/").headers["Set-Cookie"].partition(";")[0]
     headers = {
@@ -218,14 +215,14 @@ def test_a_password_is_on_no_page(sites: Any) -> None:
 
 @pytest.fixture
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what `/healthz` asks, which forgets what it found last."""
+    """Return the module of `/healthz`, with its cache switched off."""
     monkeypatch.setattr(wsgi, "CACHE_SECONDS", -1.0)
     assert wsgi.find_fault() == ""
     return wsgi
 
 
 def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing more can be written /healthz says that the disk is full."""
+    """`/healthz` reports that the disk is full."""
     monkeypatch.setattr(
         "winosmith.web.wsgi.tempfile.TemporaryFile",
         lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
@@ -233,15 +230,15 @@ def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert healthy.find_fault() == healthy.DISK_FULL
 
 
-def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the site's folder can't be written to /healthz says so."""
+def test_healthz_reports_an_unwritable_folder(
+    healthy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
     monkeypatch.setattr(settings, "SITE", gone)
     assert healthy.find_fault() == healthy.UNWRITABLE
 
 
-def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> None:
-    """SQLite's own error of a file that can only be read is told as that."""
+def test_error_of_a_read_only_sqlite_file_is_explained(db: Any, tmp_path: Path) -> None:
     from winosmith.web import wsgi as healthy
 
     path = tmp_path / "read-only.sqlite3"
@@ -256,8 +253,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.postgres
-def test_health_tells_of_a_database_that_takes_nothing(served: Any, postgres: Any) -> None:
-    """A PostgreSQL that can only be read is told as that."""
+def test_healthz_reports_a_read_only_postgresql_database(served: Any, postgres: Any) -> None:
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
     postgres._run(
@@ -274,9 +270,8 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Any, postgres: An
 
 @pytest.mark.long
 @pytest.mark.postgres
-def test_health_waits_for_no_database_that_hangs(served: Any, postgres: Any) -> None:
-    """While PostgreSQL takes connections and says nothing /healthz says that it is away."""
-    with postgres_server() as own:  # others go on with theirs
+def test_healthz_does_not_wait_for_a_hanging_database(served: Any, postgres: Any) -> None:
+    with postgres_server() as own:  # other tests keep the shared server
         site = served(database=own.create("hangs"))
         time.sleep(1.1)
         os.kill(own.process.pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""No form and no address of the site fails (500), whatever is in its fields; see also `api/`."""
+"""No form or address of the site returns 500, whatever its fields contain; see also `api/`."""
 
 from collections.abc import Iterator
 from itertools import cycle, islice
@@ -13,12 +13,14 @@ from tests.web.test_authorisation import ROUTES
 from winosmith.web.people.gates import process_once
 
 USED = "0123456789abcdef" * 2
-"""A key with which each of ROLES has sent another form."""
+"""Key with which each of ROLES has already sent another form."""
 
 WRONG = ("", "x" * 25_000, "_ " * 11_000, "\0", "a\0b", "٣" * 18, "9" * 5_000, str(2**63), "-1",
          "1e400", "NaN", "../..", "%00", "\U0010ffff")  # fmt: skip
-"""What fields do not expect: nothing, too much, no text, digits that are none, too large. Each
-field of a form gets two of them on each database, in turn, and four on both together."""
+"""Unexpected values: empty, too long, invalid characters, digits that aren't ASCII, too large.
+
+Each field of a form gets two of them on each database, in turn, and four on both together.
+"""
 
 ALSO = {
     "write:draft": (
@@ -43,11 +45,11 @@ ASKED = ("q", "domain", "since", "until", "twins", "contributor", "sort", "page"
          "what", "who", "state", "text", "version", "depth", "next", "pick", "action", "where",
          "everything", "done", "pace", "fitting", "family", "kind", "PROLIFIC_PID", "STUDY_ID",
          "SESSION_ID", "workerId", "assignmentId", "hitId")  # fmt: skip
-"""What pages read from their addresses."""
+"""Query parameters that pages read."""
 
 
 def _rows(method: str) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield each route once for somebody for whom it does something: name, role, args, form."""
+    """Yield each row of ROUTES with a role that may use it: name, role, arguments, form."""
     for name, how, args, form, expected in ROUTES:
         may = [role for role, came in zip(w.ROLES, expected, strict=True) if came in "DOCo"]
         if how == method and may and name not in ("api:v1", "people:logout"):
@@ -55,21 +57,20 @@ def _rows(method: str) -> Iterator[tuple[str, str, Any, Any]]:
 
 
 def _in_turn(values: tuple[str, ...]) -> Iterator[str]:
-    """Repeat values for ever; PostgreSQL begins with the two that follow SQLite's."""
+    """Repeat values endlessly; PostgreSQL starts with the two that follow SQLite's."""
     return islice(cycle(values), 2 * (connection.vendor == "postgresql"), None)
 
 
 @pytest.fixture
 def made(database: Any) -> Iterator[Any]:
-    """Make the small site on each database; all of it is rolled back at the end."""
+    """Create the small site on each database, and roll it back at the end."""
     with w.standing() as world:
         yield world
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_no_form_fails(made: Any) -> None:
-    """Too long, no text, a key of another form or none: all of it is told, none of it a fault."""
+def test_no_form_returns_500(made: Any) -> None:
     failed = []
     wrong = _in_turn(WRONG)
     for person in made.people.values():  # each of ROLES has sent a form with USED
@@ -94,8 +95,7 @@ def test_no_form_fails(made: Any) -> None:
     assert failed == []
 
 
-def test_no_address_fails(made: Any) -> None:
-    """Whatever stands behind the question mark of a page, the page or a reason is shown."""
+def test_no_query_string_returns_500(made: Any) -> None:
     failed = []
     wrong = _in_turn((*WRONG[3:], "x" * 2_000))
     for name, role, args, _make in _rows("get"):

@@ -1,4 +1,4 @@
-"""The PostgreSQL server of tests always ends, and keeps committed data."""
+"""The tests' PostgreSQL server always stops, and keeps committed data."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from tests.conftest import absent
 from trials.crowd.postgres import PS, PostgresServer, find_postgres, postgres_server
 
 
-def _part(server: PostgresServer, name: str) -> int:
-    """Return the id of one of the server's processes, by what it calls itself."""
+def _find_process(server: PostgresServer, name: str) -> int:
+    """Return the id of the server's process with a name."""
     assert server.process is not None
     shown = subprocess.run([PS, "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True)
     rows = [line.split(maxsplit=2) for line in shown.stdout.splitlines()]
@@ -22,13 +22,13 @@ def _part(server: PostgresServer, name: str) -> int:
 
 @pytest.mark.postgres
 @pytest.mark.long
-def test_a_postgresql_that_can_not_end_in_order_ends_all_the_same() -> None:
-    """With its checkpointer stopped the server ends at once, and starts with what it had."""
+def test_postgresql_stops_although_its_checkpointer_hangs() -> None:
+    """It starts again with its databases."""
     if find_postgres() is None:
         absent("PostgreSQL is not installed")
     with postgres_server() as server:
         server.create("kept")
-        os.kill(_part(server, "checkpointer"), signal.SIGSTOP)
+        os.kill(_find_process(server, "checkpointer"), signal.SIGSTOP)
         server.stop(patience=0.5)
         assert server.process is not None
         assert server.process.poll() is not None

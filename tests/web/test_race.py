@@ -1,4 +1,4 @@
-"""Judges race for problems: leases run out, answers come twice and again; votes stay exact."""
+"""Judges compete for problems, with expired leases and repeated answers; votes stay exact."""
 
 from inspect import signature
 from typing import Any
@@ -14,8 +14,8 @@ DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 pytestmark = pytest.mark.usefixtures("trials")
 
 
-def raced(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
-    """Return what a small race came to, on a database of its own."""
+def run_small_race(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
+    """Run a small race on a database of its own; return what was found."""
     from crowd.race import RaceSettings, run_race
     from crowd.scenario import make_place, run_in_process
 
@@ -29,9 +29,9 @@ def raced(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> None:
-    """Twelve judges in two windows each give ten problems thirty votes, and nobody votes twice."""
-    found = raced(database)
+def test_racing_judges_give_each_problem_exactly_k_votes(database: str) -> None:
+    """Twelve judges with two windows each give three votes to each of ten problems."""
+    found = run_small_race(database)
     assert found["faults"] == 0
     assert found["errors"] == 0
     assert found["votes"] == found["answers"] == 30
@@ -39,13 +39,12 @@ def test_a_race_of_judges_gives_each_problem_exactly_k_votes(database: str) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_site_that_counts_before_it_inserts_is_found_out(database: str) -> None:
-    """A race of half as many, where votes are counted first and inserted then, goes beyond k."""
-    assert raced(database, "unlocked-votes", judges=6)["too_many"] > 0
+def test_votes_counted_before_the_insert_exceed_k(database: str) -> None:
+    """So the race detects a site without the lock."""
+    assert run_small_race(database, "unlocked-votes", judges=6)["too_many"] > 0
 
 
-def test_a_fault_takes_what_it_replaces(db: Any) -> None:
-    """Forms with a fault on purpose are asked as the site asks its own."""
+def test_deliberate_fault_has_the_signature_that_it_replaces(db: Any) -> None:
     from crowd.careless import once_unlocked
 
     assert [*signature(once_unlocked).parameters] == [*signature(process_once).parameters]
@@ -53,11 +52,8 @@ def test_a_fault_takes_what_it_replaces(db: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_nobody_reads_an_answer_while_judges_hold_the_other_half(database: str) -> None:
-    """Of twins that are judged an onlooker reads no half before the other is decided, too.
-
-    On a site that publishes each half at once, the same onlooker reads some.
-    """
+def test_half_of_a_twin_stays_hidden_until_both_are_decided(database: str) -> None:
+    """On a site that publishes each half at once, the same onlooker does read some."""
     from crowd.onlooker import observe_site
     from crowd.scenario import make_place, run_in_process
 

@@ -1,4 +1,4 @@
-"""The server: how it starts, answers, refuses and ends; in real processes."""
+"""The server in real processes: how it starts, answers, refuses and ends."""
 
 import contextlib
 import functools
@@ -27,7 +27,7 @@ from winosmith.web import hosting
 
 @pytest.fixture
 def typed(served: Any) -> Any:
-    """Start each site as who types `winosmith serve` does, and not by a fork."""
+    """Start each site with `winosmith serve`, as users do, instead of a fork."""
     return functools.partial(served, afresh=True)
 
 
@@ -49,7 +49,7 @@ def _port(site: Any) -> int:
 
 @contextlib.contextmanager
 def _half_a_request(site: Any) -> Iterator[socket.socket]:
-    """Send a form of which the second half is still to come."""
+    """Send the first half of a form."""
     with socket.create_connection(("127.0.0.1", _port(site)), timeout=LONGEST) as wire:
         wire.sendall(
             b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n"
@@ -60,7 +60,7 @@ def _half_a_request(site: Any) -> Iterator[socket.socket]:
 
 
 def _is_read(wire: socket.socket) -> bool:
-    """Tell whether the server has read all that was sent to it (Linux; proc_pid_net(5))."""
+    """Return whether the server has read all that was sent to it (Linux; proc_pid_net(5))."""
     here, there = (f":{port:04X}" for port in (wire.getsockname()[1], wire.getpeername()[1]))
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, _, queues, *_ = line.split()
@@ -71,12 +71,11 @@ def _is_read(wire: socket.socket) -> bool:
 
 @pytest.fixture(scope="module")
 def still(served_long: Any) -> Any:
-    """Return a server that tests only look at."""
+    """Return a server that tests only read."""
     return served_long()
 
 
-def test_a_site_is_served(typed: Any) -> None:
-    """The server says where the data are, lets the first admin in once, and answers."""
+def test_served_site_prints_its_addresses_and_answers(typed: Any) -> None:
     site = typed(title="Cups & jugs")
     assert f"Database    {site.folder / 'site.sqlite3'}" in site.printed
     assert site.admin_link.startswith(site.url)
@@ -88,10 +87,10 @@ def test_a_site_is_served(typed: Any) -> None:
     assert health.headers["Cache-Control"] == "no-store"
 
 
-def test_each_start_reads_what_has_changed(served: Any) -> None:
-    """Each start without an admin prints one link and ends the earlier ones; with one, none.
+def test_start_reads_settings_and_prints_a_new_admin_link(served: Any) -> None:
+    """Each start without an admin ends earlier links; with an admin, it prints none.
 
-    What the admin writes into site.toml holds when the server starts again; nonsense ends it.
+    Invalid settings in site.toml stop the start.
     """
     site = served(title="One")
     first = site.admin_link
@@ -113,8 +112,7 @@ def test_each_start_reads_what_has_changed(served: Any) -> None:
     assert "must be odd" in refused.stderr
 
 
-def test_a_folder_has_one_server(still: Any) -> None:
-    """A second server of a folder is refused with the first one's process id."""
+def test_second_server_of_a_folder_is_refused(still: Any) -> None:
     refused = _serve(still.folder, "--port", "0")
     assert refused.returncode == 2
     assert f"is already served by process {still.process.pid};" in refused.stderr
@@ -122,8 +120,8 @@ def test_a_folder_has_one_server(still: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_server_makes_room(typed: Any) -> None:
-    """When the master is killed its workers end by themselves, and the next server starts."""
+def test_server_can_start_after_a_kill(typed: Any) -> None:
+    """The workers of the killed server end by themselves."""
     site = typed()
     site.process.kill()
     site.process.wait()
@@ -131,21 +129,20 @@ def test_a_killed_server_makes_room(typed: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_worker_is_replaced(typed: Any) -> None:
-    """When a worker is killed the others answer, and a new one comes."""
+def test_killed_worker_is_replaced(typed: Any) -> None:
     site = typed()
     children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
     if not children.exists():
         pytest.skip("the kernel does not list children")
-    before = _two(children, without="")
+    before = _wait_for_two_workers(children, without="")
     os.kill(int(before[0]), signal.SIGKILL)
     assert site.get("/").status == 200
-    _two(children, without=before[0])
+    _wait_for_two_workers(children, without=before[0])
     assert all(site.get("/healthz").status == 200 for _ in range(5))
 
 
-def _two(children: Path, without: str) -> list[str]:
-    """Wait until there are two workers; return their process ids."""
+def _wait_for_two_workers(children: Path, without: str) -> list[str]:
+    """Return the process ids of two workers, once `without` is not among them."""
 
     def two() -> list[str]:
         now = children.read_text().split()
@@ -155,11 +152,8 @@ def _two(children: Path, without: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_request_is_answered_before_the_server_ends(typed: Any, sign: int, code: int) -> None:
-    """Ctrl-C, which reaches the workers as well, and SIGTERM let open requests end first.
-
-    The database is one file then.
-    """
+def test_open_request_is_answered_before_the_server_ends(typed: Any, sign: int, code: int) -> None:
+    """Ctrl-C reaches the workers too; SIGTERM only the server. Then the database is one file."""
     site = typed()
     with _half_a_request(site) as wire:
         os.killpg(site.process.pid, sign) if sign == signal.SIGINT else site.process.send_signal(
@@ -175,30 +169,26 @@ def test_a_request_is_answered_before_the_server_ends(typed: Any, sign: int, cod
     assert not list(site.folder.glob("site.sqlite3-*"))
 
 
-def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --workers there is one process for each core that the server may use."""
+def test_default_is_one_worker_per_core(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     assert hosting.choose_worker_count(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "by default one per core" in told
 
 
-def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:
-    """A port on which something listens is refused with what to do."""
+def test_port_in_use_is_reported(still: Any, tmp_path: Path) -> None:
     refused = _serve(tmp_path / "other", "--port", str(_port(still)))
     assert refused.returncode == 2
     assert "the port is in use; stop the other program, or choose another --port" in refused.stderr
 
 
-def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:
-    """Listening where others reach needs --public-url."""
+def test_listening_beyond_loopback_needs_a_public_url(tmp_path: Path) -> None:
     refused = _serve(tmp_path / "site", "--host", "0.0.0.0", "--port", "0")  # noqa: S104
     assert refused.returncode == 2
     assert "--public-url" in refused.stderr
 
 
-def test_nothing_is_too_large(still: Any) -> None:
-    """A form beyond the limit is refused before it is read, a header beyond it as well."""
+def test_oversized_forms_and_headers_are_refused(still: Any) -> None:
     with socket.create_connection(("127.0.0.1", _port(still)), timeout=LONGEST) as wire:
         wire.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n")
         assert wire.recv(1000).startswith(b"HTTP/1.1 413 ")
@@ -206,8 +196,8 @@ def test_nothing_is_too_large(still: Any) -> None:
     assert still.get("/", **{"X-Long": "y" * 40_000}).status == 431
 
 
-def test_the_log_knows_nobody(served: Any) -> None:
-    """Neither addresses of people nor what they asked for come into the log; a wrong host does."""
+def test_log_contains_no_personal_data(served: Any) -> None:
+    """It contains no addresses or requests of people, only an unknown host."""
     site = served()
     site.get("/people/secret-of-ann/")
     site.ask("GET", "/", headers={"Host": "ann.example.org"})
@@ -223,8 +213,8 @@ def test_the_log_knows_nobody(served: Any) -> None:
     assert "secret-of-ann" not in line
 
 
-def test_static_files_are_kept_by_browsers(still: Any) -> None:
-    """The style sheet's address changes with its content, so that it can be kept for ever."""
+def test_static_files_can_be_cached_forever(still: Any) -> None:
+    """The address of the style sheet changes with its content."""
     sheet = re.search(r'href="(/static/[^"]+\.css)"', still.get("/").text)
     answer = still.get(sheet[1])
     assert answer.status == 200
@@ -233,11 +223,8 @@ def test_static_files_are_kept_by_browsers(still: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_a_password_is_nowhere_to_be_seen(typed: Any, postgres: Any) -> None:
-    """On PostgreSQL a site is served as well; an address's password is neither printed nor listed.
-
-    Arguments of a process are on a list that everybody on the machine reads.
-    """
+def test_database_password_is_neither_printed_nor_listed(typed: Any, postgres: Any) -> None:
+    """Everybody on the machine can list the arguments of a process."""
     address = postgres.create("with_password", PREPARED)
     site = typed(database=address.replace("postgres@", "postgres:hush-hush@"))
     assert "Database    postgresql://127.0.0.1" in site.printed
@@ -248,8 +235,7 @@ def test_a_password_is_nowhere_to_be_seen(typed: Any, postgres: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_options_of_an_address_reach_the_database(tmp_path: Path, postgres: Any) -> None:
-    """An address that asks for an encrypted connection gets none that is not."""
+def test_options_of_a_database_address_are_used(tmp_path: Path, postgres: Any) -> None:
     address = postgres.create("encrypted") + "?sslmode=require"
     refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
     assert refused.returncode == 2
@@ -257,8 +243,7 @@ def test_options_of_an_address_reach_the_database(tmp_path: Path, postgres: Any)
 
 
 @pytest.mark.postgres
-def test_health_tells_of_a_lost_database(served: Any, postgres: Any) -> None:
-    """When the database is gone /healthz and every page say 503, and 200 when it is back."""
+def test_lost_database_returns_503_until_it_is_back(served: Any, postgres: Any) -> None:
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
 
@@ -266,7 +251,7 @@ def test_health_tells_of_a_lost_database(served: Any, postgres: Any) -> None:
         allowed = f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS {connections}'
         for statement in (allowed, _END.format(name)):
             postgres._run("psql", "-qd", postgres.url(), "-c", statement)
-        time.sleep(1.1)  # an answer of /healthz holds for a second
+        time.sleep(1.1)  # an answer of /healthz is cached for a second
 
     allow(False)
     answer = site.get("/healthz")
@@ -282,8 +267,7 @@ _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '
 
 
 @pytest.mark.postgres
-def test_a_database_with_too_little_room_is_told(tmp_path: Path, postgres: Any) -> None:
-    """More workers than PostgreSQL takes connections are refused with both numbers."""
+def test_too_few_database_connections_are_reported(tmp_path: Path, postgres: Any) -> None:
     address = postgres.create("room", PREPARED)
     refused = _serve(
         tmp_path / "site", "--port", "0", "--workers", "500", WINOSMITH_DATABASE=address
@@ -293,8 +277,7 @@ def test_a_database_with_too_little_room_is_told(tmp_path: Path, postgres: Any) 
 
 
 @pytest.mark.postgres
-def test_a_database_that_is_not_there_is_told(tmp_path: Path, postgres: Any) -> None:
-    """An address that can't be reached is named without its password, with what to check."""
+def test_missing_database_is_reported_without_its_password(tmp_path: Path, postgres: Any) -> None:
     address = postgres.url("nothing-here").replace("postgres@", "postgres:hush-hush@")
     refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
     assert refused.returncode == 2
@@ -302,8 +285,7 @@ def test_a_database_that_is_not_there_is_told(tmp_path: Path, postgres: Any) -> 
     assert "hush" not in refused.stderr + refused.stdout
 
 
-def test_two_sites_on_one_host_keep_their_own_sessions(served: Any) -> None:
-    """A browser that is logged in to sites on two ports stays so in both, after a restart, too."""
+def test_two_sites_on_one_host_have_separate_sessions(served: Any) -> None:
     one, other = served(), served()
     other.do("from winosmith.web.people.models import SiteKey; SiteKey.objects.all().delete()")
     other.stop()

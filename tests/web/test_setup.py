@@ -1,4 +1,4 @@
-"""What is made before a site is served: settings, tables, static files; and from older versions."""
+"""Preparing a site: settings, tables and static files; sites of older and newer versions."""
 
 import json
 import os
@@ -36,10 +36,11 @@ def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return forking.script(RUN + code, str(folder))
 
 
-def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) -> None:
-    """With every # taken away, site.toml names each setting with its built-in value.
+def test_new_site_toml_lists_every_setting_with_its_default(tmp_path: Path) -> None:
+    """Without the comment signs, the file sets each setting to its default.
 
-    A setting of words lists all of them, and a list is not explained as a field of the form.
+    A setting with named values lists all of them, and the help of a list is not that of its
+    form.
     """
     write_settings(tmp_path)
     path = tmp_path / "site.toml"
@@ -55,8 +56,7 @@ def test_the_first_settings_show_every_rule_as_it_is_built_in(tmp_path: Path) ->
     assert replace(given, mail=None, topics=None) == SiteRules()
 
 
-def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:
-    """A command that only sets a site up loads none of what builds, solves or makes rounds."""
+def test_activating_a_site_loads_no_heavy_module(tmp_path: Path) -> None:
     heavy = {f"winosmith.{name}" for name in ("build", "debias", "rounds", "solve", "study")}
     code = f"{RUN}site.activate(); print(sorted({heavy!r} & set(sys.modules)))"
     new = [sys.executable, "-c", code, str(tmp_path)]
@@ -64,16 +64,16 @@ def test_setting_a_site_up_loads_no_engine(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_settings_of_an_admin_stay(tmp_path: Path) -> None:
-    """A site.toml that is there is never written over."""
+def test_existing_site_toml_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text("judges = 5\n")
     write_settings(tmp_path)
     assert (tmp_path / "site.toml").read_text() == "judges = 5\n"
 
 
 @pytest.mark.long
-def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> None:
-    """A second start gathers nothing; after a change it does."""
+def test_static_files_are_collected_only_after_a_change(
+    prepared_site: Path, tmp_path: Path
+) -> None:
     shutil.copytree(prepared_site, tmp_path / "site")
     static = tmp_path / "site" / "static"
     manifest, mark = static / "staticfiles.json", static / "gathered.txt"
@@ -87,7 +87,6 @@ def test_static_files_are_gathered_once(prepared_site: Path, tmp_path: Path) -> 
 
 
 def test_no_migration_is_missing(ready_site: Any) -> None:
-    """The migrations that are committed make the tables that the models describe."""
     call_command("makemigrations", check=True, dry_run=True, verbosity=1)
 
 
@@ -113,17 +112,16 @@ print(__import__("json").dumps(found))
 """
 
 NUMBERED = "auth_group_permissions"
-"""Django's table that nobody uses; PostgreSQL's numbers for its rows are of four bytes or eight."""
+"""An unused table of Django; on PostgreSQL, its row ids have four bytes or eight."""
 
 
 @pytest.mark.parametrize(
     "database",
     ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
 )
-def test_a_new_site_has_the_tables_that_its_migrations_make(
+def test_new_site_has_the_tables_of_its_migrations(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Columns, indexes, constraints and rows are those of a site that was migrated step by step."""
     found = []
     for way in ("new", "migrated"):
         url = ""
@@ -154,8 +152,8 @@ hosting.prepare(site)
 """
 
 
-def test_a_start_that_dies_over_its_tables_leaves_none(tmp_path: Path) -> None:
-    """All tables are made at once with the note of their migrations; the next start makes them."""
+def test_interrupted_first_start_leaves_no_tables(tmp_path: Path) -> None:
+    """All tables and the record of their migrations are created at once, by the next start."""
     died = _run(DIES, tmp_path)
     assert died.returncode == 9, died.stderr
     with closing(sqlite3.connect(tmp_path / "site.sqlite3")) as database:
@@ -195,8 +193,7 @@ def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:
         }
 
 
-def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_path: Path) -> None:
-    """A database without the tables of one area gets them at the next start, and keeps its rows."""
+def test_older_database_is_migrated_and_keeps_its_rows(prepared_site: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     shutil.copytree(prepared_site, folder)
     filled = _run(FILL, folder)
@@ -211,8 +208,7 @@ def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_
     assert "from an older version" in older.stderr
 
 
-def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
-    """A database that a newer version wrote is left as it is, with what to install."""
+def test_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
     shutil.copytree(prepared_site, tmp_path / "site")
     path = tmp_path / "site" / "site.sqlite3"
     with closing(sqlite3.connect(path)) as database, database:
@@ -225,16 +221,13 @@ def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> Non
     assert "install that version" in refused.stderr
 
 
-def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
-    """A command on a folder that was never served says how to begin."""
+def test_folder_without_a_site_is_reported(tmp_path: Path) -> None:
     refused = _run("hosting.open_site(site)", tmp_path / "new")
     assert "contains no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
 
 
-def test_what_is_written_within_a_transaction_goes_with_it(database: Any, ann: Any) -> None:
-    """An error takes back a whole transaction with the inner ones' writes; the next one holds."""
-
+def test_error_rolls_back_outer_and_inner_writes(database: Any, ann: Any) -> None:
     def fails_late() -> None:
         with writing():
             with writing():
@@ -249,20 +242,19 @@ def test_what_is_written_within_a_transaction_goes_with_it(database: Any, ann: A
     assert Done.objects.get().key == "kept"
 
 
-def test_a_connection_that_the_server_ended_is_made_anew(database: Any) -> None:
-    """A connection at rest is kept for the next request, unless the server has hung up on it."""
+def test_connection_is_reused_unless_the_server_closed_it(database: Any) -> None:
     for ended in (False, connection.vendor == "postgresql"):
         assert not Done.objects.exists()
         resting = connection.connection
         if ended:
             _hang_up(resting)
-        close_old_connections()  # as each request begins
+        close_old_connections()  # as at the start of each request
         assert not Done.objects.exists()
         assert (connection.connection is resting) is not ended
 
 
 def _hang_up(resting: Any) -> None:
-    """Let the server end a connection."""
+    """Make the server close a connection."""
     import psycopg
 
     with psycopg.connect(resting.info.dsn) as other:

@@ -1,4 +1,4 @@
-"""A site's folder: its key, its settings, where its data are."""
+"""A site's folder: its key, its settings and its database."""
 
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -10,8 +10,7 @@ from winosmith.errors import InputError, RecipeError
 from winosmith.web import Site, SiteRules
 
 
-def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    """A new site gets a key of 50 characters or more in a file of mode 0600; it stays."""
+def test_key_is_created_once_and_private(tmp_path: Path) -> None:
     first, again = Site.open(tmp_path / "site"), Site.open(tmp_path / "site")
     secret = tmp_path / "site" / "secret"
     assert first.secret == again.secret == secret.read_text().strip()
@@ -19,31 +18,29 @@ def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
 
 
-def test_many_that_open_a_new_site_at_once_share_one_key(tmp_path: Path) -> None:
-    """Sixteen threads that open the same new folder get the same key, and leave nothing beside."""
+def test_simultaneous_openings_of_a_new_site_share_one_key(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as threads:
         keys = set(threads.map(lambda _: Site.open(tmp_path / "site").secret, range(16)))
     assert len(keys) == 1
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["secret"]
 
 
-def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    """A key of mode 0644 stops the site, with the command that mends it."""
+def test_key_readable_by_others_is_refused(tmp_path: Path) -> None:
     Site.open(tmp_path)
     (tmp_path / "secret").chmod(0o644)
     with pytest.raises(InputError, match="chmod 600"):
         Site.open(tmp_path)
 
 
-def test_an_empty_key_is_refused(tmp_path: Path) -> None:
-    """A key file without a key is not silently replaced: sessions and pseudonyms hang on it."""
+def test_empty_key_is_refused(tmp_path: Path) -> None:
+    """It is not replaced, because sessions and pseudonyms depend on the key."""
     (tmp_path / "secret").touch(mode=0o600)
     with pytest.raises(InputError, match="restore it from a backup"):
         Site.open(tmp_path)
 
 
-def test_a_missing_key_of_a_site_is_not_replaced(tmp_path: Path) -> None:
-    """Next to a database no key is generated: its pseudonyms would all be others."""
+def test_missing_key_of_an_existing_site_is_not_replaced(tmp_path: Path) -> None:
+    """A new key would change all pseudonyms."""
     Site.open(tmp_path)
     (tmp_path / "secret").unlink()
     (tmp_path / "site.sqlite3").touch()
@@ -52,16 +49,14 @@ def test_a_missing_key_of_a_site_is_not_replaced(tmp_path: Path) -> None:
     assert not (tmp_path / "secret").exists()
 
 
-def test_a_file_is_no_site(tmp_path: Path) -> None:
-    """A path to a file is refused."""
+def test_path_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     with pytest.raises(InputError, match="is a file"):
         Site.open(tmp_path / "x")
 
 
 @pytest.mark.parametrize("url", ["http://twins.example.org", "twins.example.org", "https://"])
-def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> None:
-    """Anything but https://host as the public address is refused, and a path with the reason."""
+def test_public_url_must_be_https_without_a_path(tmp_path: Path, url: str) -> None:
     with pytest.raises(InputError, match=r"give one like .public_url=.https"):
         Site.open(tmp_path, public_url=url)
     with pytest.raises(InputError, match=r"a site can't be served under a path \(/path\)"):
@@ -69,28 +64,24 @@ def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> N
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "twins.example.org"])  # noqa: S104
-def test_listening_beyond_loopback_needs_a_public_address(tmp_path: Path, host: str) -> None:
-    """Other addresses than loopback are refused until a public https address is told."""
+def test_host_beyond_loopback_needs_a_public_url(tmp_path: Path, host: str) -> None:
     with pytest.raises(InputError, match="public_url="):
         Site.open(tmp_path).check_host(host)
     Site.open(tmp_path, public_url="https://twins.example.org").check_host(host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.8.8"])
-def test_loopback_needs_nothing(tmp_path: Path, host: str) -> None:
-    """On loopback a site is served as it is."""
+def test_loopback_host_needs_no_public_url(tmp_path: Path, host: str) -> None:
     Site.open(tmp_path).check_host(host)
 
 
-def test_a_password_is_never_shown(tmp_path: Path) -> None:
-    """What is printed of a PostgreSQL address has neither name nor password."""
+def test_location_of_a_database_omits_user_and_password(tmp_path: Path) -> None:
     site = Site.open(tmp_path, database="postgresql://ann:secret@db.example.org:5433/twins")
     assert site.database.location == "postgresql://db.example.org:5433/twins"
     assert site.database.name == "twins"
 
 
-def test_another_database_is_refused(tmp_path: Path) -> None:
-    """Only postgresql:// addresses are taken."""
+def test_database_other_than_postgresql_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a postgresql"):
         Site.open(tmp_path, database="mysql://x/y")
 
@@ -111,8 +102,7 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
         ("judges 3", "correct the file"),
     ],
 )
-def test_settings_that_are_none_are_refused_by_file(tmp_path: Path, text: str, reason: str) -> None:
-    """A wrong setting names the file and what is wrong."""
+def test_invalid_setting_is_refused_with_its_file(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "site.toml").write_text(text)
     with pytest.raises(RecipeError, match=reason) as refused:
         Site.open(tmp_path)
@@ -120,8 +110,7 @@ def test_settings_that_are_none_are_refused_by_file(tmp_path: Path, text: str, r
     assert not (tmp_path / "site.sqlite3").exists()
 
 
-def test_settings_are_read(tmp_path: Path) -> None:
-    """The settings of site.toml replace those that are built in."""
+def test_site_toml_overrides_the_defaults(tmp_path: Path) -> None:
     text = 'judges = 5\nwords_to_flag = ["idiot"]\ntraining_questions = 0\n'
     (tmp_path / "site.toml").write_text(text)
     rules = Site.open(tmp_path).rules
@@ -129,8 +118,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
     assert rules.lease_minutes == SiteRules().lease_minutes
 
 
-def test_long_texts_are_read(tmp_path: Path) -> None:
-    """A title, a contact and words of hundreds of characters, and empty words, are accepted."""
+def test_long_settings_are_accepted(tmp_path: Path) -> None:
     long = "x@" * 500
     words = '["", "' + long + '"' + ', "y"' * 9_998 + "]"
     (tmp_path / "site.toml").write_text(

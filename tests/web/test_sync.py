@@ -1,4 +1,4 @@
-"""A commit is on the disk before its answer is sent; a site that syncs late is found out."""
+"""A commit is on disk before its response is sent; a site that syncs late is detected."""
 
 import re
 from typing import Any
@@ -11,13 +11,13 @@ from trials.crowd.postgres import find_postgres
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("trials")]
 
 LATE = {"synchronous_commit": "off", "wal_writer_delay": "10s"}
-"""PostgreSQL's settings that acknowledge a commit before the disk has it."""
+"""Settings with which PostgreSQL acknowledges a commit before it is on disk."""
 
 WRITE, BEGIN, RETURN, FLUSH, SEND, BESIDE = range(6)
 
 
-def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
-    """Return what the disk had at the answers to three twins and three votes."""
+def _observe_site(database: str, fault: str = "", **settings: str) -> list[Any]:
+    """Return the state of the disk at the responses to three twins and three votes."""
     from crowd.scenario import make_place
     from crowd.syncs import can_watch, observe_answers
 
@@ -35,22 +35,21 @@ def _witnessed(database: str, fault: str = "", **settings: str) -> list[Any]:
 @pytest.mark.parametrize(
     "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 )
-def test_a_write_is_on_the_disk_before_it_is_acknowledged(database: str) -> None:
-    """Of twins and votes, every byte of the log was synced before the answer's first byte."""
-    assert [answer for answer in _witnessed(database) if not answer.safe] == []
+def test_write_is_on_disk_before_it_is_acknowledged(database: str) -> None:
+    assert [answer for answer in _observe_site(database) if not answer.safe] == []
 
 
-def test_sqlite_that_does_not_sync_is_found_out() -> None:
-    """With synchronous=OFF each answer is sent while the log is not on the disk."""
-    found = _witnessed("sqlite", "unsynced")
+def test_sqlite_without_syncs_is_detected() -> None:
+    """It runs with synchronous=OFF."""
+    found = _observe_site("sqlite", "unsynced")
     assert not any(answer.safe for answer in found)
     assert {name for answer in found for name in answer.unsynced} == {"site.sqlite3-wal"}
 
 
 @pytest.mark.postgres
-def test_postgresql_that_syncs_later_is_found_out() -> None:
-    """With synchronous_commit=off answers are sent before the log is on the disk."""
-    assert not all(answer.safe for answer in _witnessed("postgresql", **LATE))
+def test_postgresql_with_late_syncs_is_detected() -> None:
+    """It runs with synchronous_commit=off."""
+    assert not all(answer.safe for answer in _observe_site("postgresql", **LATE))
 
 
 STEPS = (
@@ -61,7 +60,7 @@ STEPS = (
     '7  sendto(5<socket:[1]>, "HTTP/1.1 302 Found\\r\\n"..., 90, 0, NULL, 0) = 90',
     '9  pwrite64(9</s/db-wal>, "x"..., 4096, 0) = 4096',
 )
-"""Lines of strace: thread 7 was asked, 9 is the log's own writer."""
+"""Lines of strace: thread 7 handles the request, thread 9 is the log's own writer."""
 
 
 @pytest.mark.parametrize(
@@ -77,10 +76,10 @@ STEPS = (
         ((WRITE, SEND, BEGIN, RETURN), False),
     ],
 )
-def test_an_answer_is_safe_after_a_sync_that_began_after_the_last_write(
+def test_answer_is_safe_if_a_sync_began_after_the_last_write(
     order: tuple[int, ...], safe: bool
 ) -> None:
-    """A sync that failed, has not returned, or began before a write brings nothing to the disk."""
+    """A sync that failed, has not returned, or began before a write does not count."""
     assert _is_safe(order) == safe
 
 
@@ -94,10 +93,8 @@ def test_an_answer_is_safe_after_a_sync_that_began_after_the_last_write(
         ((BEGIN, RETURN, WRITE, BESIDE, SEND), False),
     ],
 )
-def test_what_the_logs_own_writer_begins_after_the_sync_makes_no_answer_unsafe(
-    order: tuple[int, ...], safe: bool
-) -> None:
-    """PostgreSQL's log writer may write again between a commit's sync and the answer to it."""
+def test_later_writes_of_the_log_writer_are_ignored(order: tuple[int, ...], safe: bool) -> None:
+    """PostgreSQL's log writer may write again between a commit's sync and its response."""
     assert _is_safe(order, asked_only=True) == safe
 
 

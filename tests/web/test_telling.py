@@ -1,4 +1,4 @@
-"""Nothing tells gold from other problems: references, bytes, headers, steps of a real server."""
+"""A real server serves gold like other problems: references, bytes, headers and steps."""
 
 import importlib.util
 import re
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def noted() -> Iterator[Any]:
-    """Return what a judge's client notes of 40 gold questions and 40 other problems."""
+    """Return a judge's client records of 40 gold questions and 40 other problems."""
     if importlib.util.find_spec("django") is None:
         absent("django is not installed")
     trials = str(Path(__file__).parents[2] / "trials")
@@ -39,15 +39,13 @@ def noted() -> Iterator[Any]:
             del sys.modules[name]
 
 
-def test_every_reference_is_of_one_kind(noted: Any) -> None:
-    """Whatever was imported, a judge sees 16 hex digits for each problem, never the same twice."""
+def test_references_are_unique_and_of_one_format(noted: Any) -> None:
     refs = [one.seen["reference"] for one in noted]
     assert [ref for ref in refs if not re.fullmatch("[0-9a-f]{16}", ref)] == []
     assert len(set(refs)) == len(refs)
 
 
-def test_bytes_headers_and_steps_of_gold_are_those_of_others(noted: Any) -> None:
-    """Every answer of the server, texts aside, is of the same bytes and headers for both."""
+def test_bytes_headers_and_steps_are_the_same_for_gold(noted: Any) -> None:
     found: dict[bool, set[Any]] = {True: set(), False: set()}
     for one in noted:
         first = one.seen["problems since the last gold"] == 0

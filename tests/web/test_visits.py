@@ -1,4 +1,4 @@
-"""Every page of the site is on the list of visits, and each visit comes to what the list says."""
+"""The list of visits contains every page of the site, and each visit has the listed result."""
 
 import re
 import sys
@@ -16,8 +16,8 @@ from tests.web import visits as v
 from winosmith import __version__, web
 
 
-def _answer(visit: Any, refs: dict[str, str]) -> Any:
-    """Return what a visit comes to; redirects are followed."""
+def _open(visit: Any, refs: dict[str, str]) -> Any:
+    """Return the response to a visit, after redirects."""
     client = Client(raise_request_exception=False, enforce_csrf_checks=visit.forged)
     if visit.role != "visitor":
         client.cookies[settings.SESSION_COOKIE_NAME] = refs[f"session of {visit.role}"]
@@ -38,8 +38,7 @@ def _pages() -> set[str]:
     return found
 
 
-def test_every_route_is_visited_or_shows_no_page(site: Any) -> None:
-    """A route that is in neither list, or that is no more, is a fault of the lists."""
+def test_every_route_is_visited_or_has_no_page(site: Any) -> None:
     known = {name for name, _ in v.routes() if not name.startswith("admin:")}
     visited = {visit.route for visit in v.VISITS if not visit.route.startswith("/")}
     assert known - visited == set(v.NO_PAGE) - visited
@@ -48,7 +47,7 @@ def test_every_route_is_visited_or_shows_no_page(site: Any) -> None:
 
 @pytest.fixture
 def no_heavy_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let libraries that take long to load be absent, also where other tests have loaded them."""
+    """Make imports of slow libraries fail, even if other tests have loaded them."""
     heavy = ("pandas", "statsmodels", "scipy.stats", "sklearn", "matplotlib", "torch")
     loaded = [name for name in sys.modules if name.startswith(tuple(f"{top}." for top in heavy))]
     for name in (*heavy, *loaded):
@@ -57,17 +56,17 @@ def no_heavy_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_heavy_library")
 @pytest.mark.filterwarnings("ignore:No directory at")
-def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
-    """Each visit ends with the status in the list, in HTML; together they show every template.
+def test_visits_show_every_page_template(refs: dict[str, str]) -> None:
+    """Each visit ends with its listed status, in HTML, with the program's version in the footer.
 
-    A footer names the version of the program. No page needs a library that takes long to load.
+    No page needs a library that is slow to load.
     """
     shown: set[str] = set()
     others = []
     for visit in v.VISITS:
         alone = visit.before or visit.rules
         point = transaction.savepoint() if alone else None
-        answer = _answer(visit, refs)
+        answer = _open(visit, refs)
         if answer.status_code != visit.status or "text/html" not in answer["Content-Type"]:
             others.append((str(visit), answer.status_code, answer.get("Content-Type")))
         footer = re.search(r'class="version">winosmith (.*?)<', answer.content.decode())
@@ -80,8 +79,7 @@ def test_visits_show_every_page_there_is(refs: dict[str, str]) -> None:
     assert not _pages() - shown
 
 
-def test_whatever_scrolls_can_be_focused_and_has_a_name() -> None:
-    """Every box of a template that scrolls sideways can be reached by keyboard and is named."""
+def test_scrolling_boxes_are_focusable_and_labelled() -> None:
     boxes = [
         (path.name, box)
         for path in Path(winosmith.__file__).parent.rglob("*.html*")

@@ -1,4 +1,4 @@
-"""The processes that answer: what they do with slow clients, long files, signals and each other."""
+"""The worker processes of the server: slow clients, long files, signals and replacement."""
 
 import contextlib
 import multiprocessing
@@ -24,7 +24,7 @@ Environ = dict[str, Any]
 
 
 class Answering:
-    """A process that answers on a free port, with an application of its own."""
+    """A worker process on a free port, with its own application."""
 
     def __init__(self, pages: Callable[[Environ, Any], Any], connections: int = 2000) -> None:
         self.door = socket.create_server(("127.0.0.1", 0))
@@ -38,7 +38,7 @@ class Answering:
         self.process.start()
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        """Return a new connection, on which some bytes were sent."""
+        """Open a new connection, and send some bytes."""
         wire = socket.create_connection(("127.0.0.1", self.port), timeout=LONGEST)
         wire.sendall(sent)
         return wire
@@ -83,8 +83,8 @@ def _endless_files(environ: Environ, start_response: Any) -> Answer:
 
 
 @pytest.fixture
-def answering(db: Any) -> Iterator[Callable[..., Answering]]:
-    """Return a function that starts processes, which end with the test."""
+def start_worker(db: Any) -> Iterator[Callable[..., Answering]]:
+    """Return a function that starts workers, which end with the test."""
     with contextlib.ExitStack() as started:
 
         def start(pages: Callable[[Environ, Any], Any], connections: int = 2000) -> Answering:
@@ -103,9 +103,8 @@ BEGUN = {
 
 
 @pytest.mark.parametrize("begun", BEGUN)
-def test_a_request_that_is_not_complete_holds_no_thread(answering: Any, begun: str) -> None:
-    """More requests that come slowly than there are threads keep no other client waiting."""
-    worker = answering(_hello)
+def test_incomplete_request_occupies_no_thread(start_worker: Any, begun: str) -> None:
+    worker = start_worker(_hello)
     slow = [worker.connect(BEGUN[begun]) for _ in range(3 * _worker.THREADS)]
     for wire in slow:
         wire.sendall(b"x")
@@ -114,8 +113,7 @@ def test_a_request_that_is_not_complete_holds_no_thread(answering: Any, begun: s
         wire.close()
 
 
-def test_an_answer_that_is_not_read_holds_no_thread(answering: Any) -> None:
-    """More readers that take nothing of a page than there are threads keep no client waiting."""
+def test_unread_answer_occupies_no_thread(start_worker: Any) -> None:
     size = 1 << 23
 
     def large(environ: Environ, start_response: Any) -> Answer:
@@ -124,7 +122,7 @@ def test_an_answer_that_is_not_read_holds_no_thread(answering: Any) -> None:
         start_response("200 OK", [("Content-Length", str(size))])
         return Answer([bytes(size)])
 
-    worker = answering(large)
+    worker = start_worker(large)
     slow = [worker.connect(ASKED % b"large") for _ in range(2 * _worker.THREADS)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)
@@ -133,12 +131,11 @@ def test_an_answer_that_is_not_read_holds_no_thread(answering: Any) -> None:
         wire.close()
 
 
-def test_a_reader_that_takes_nothing_is_let_go(
-    answering: Any, monkeypatch: pytest.MonkeyPatch
+def test_stalled_reader_of_a_long_file_is_disconnected(
+    start_worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long file that nobody reads any more makes room for another one."""
     monkeypatch.setattr(_worker, "IDLE_SECONDS", 1)
-    worker = answering(_endless_files)
+    worker = start_worker(_endless_files)
     stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in stuck:
         assert wire.recv(100).startswith(OK)
@@ -149,9 +146,9 @@ def test_a_reader_that_takes_nothing_is_let_go(
 
 
 @pytest.mark.parametrize("path", [b"download/a", b"/download/a"])
-def test_slow_readers_of_long_files_hold_a_few_threads(answering: Any, path: bytes) -> None:
-    """Readers of endless files keep no page waiting; further files are refused until one ends."""
-    worker = answering(_endless_files)
+def test_slow_readers_of_long_files_occupy_few_threads(start_worker: Any, path: bytes) -> None:
+    """Pages are answered meanwhile; further long files are refused until one ends."""
+    worker = start_worker(_endless_files)
     slow = [worker.connect(ASKED % path) for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)
@@ -167,11 +164,9 @@ def test_slow_readers_of_long_files_hold_a_few_threads(answering: Any, path: byt
         wire.close()
 
 
-def test_a_file_that_fails_makes_room_for_the_next(
+def test_long_file_that_fails_or_has_no_body_frees_its_place(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long file whose answer is an exception, or has no body, counts no longer afterwards."""
-
     def fails(environ: Environ, start_response: Any) -> Answer:
         raise OSError
 
@@ -193,8 +188,8 @@ def _ignore(status: str, headers: Any) -> None:
     assert status == "200 OK"
 
 
-def test_a_body_is_on_the_disk(answering: Any, tmp_path: Path) -> None:
-    """A form beyond some kilobytes waits in an open file; what proxies add arrives unchanged."""
+def test_large_form_is_buffered_on_disk(start_worker: Any, tmp_path: Path) -> None:
+    """The headers that proxies add arrive unchanged."""
     said = tmp_path / "said"
     body = bytes(1 << 19)
 
@@ -207,14 +202,13 @@ def test_a_body_is_on_the_disk(answering: Any, tmp_path: Path) -> None:
         return _hello(environ, start_response)
 
     headers = b"X-Forwarded-For: 203.0.113.7, 10.0.0.1\r\nContent-Length: %d\r\n" % len(body)
-    with answering(pages).connect(b"POST / HTTP/1.1\r\n" + headers + b"\r\n" + body) as wire:
+    with start_worker(pages).connect(b"POST / HTTP/1.1\r\n" + headers + b"\r\n" + body) as wire:
         assert wire.recv(1000).startswith(OK)
     assert said.read_text() == "True 203.0.113.7, 10.0.0.1"
 
 
-def test_a_connection_beyond_the_limit_waits(answering: Any) -> None:
-    """With all connections taken the next client is answered when one of them ends."""
-    worker = answering(_hello, connections=12)
+def test_connection_beyond_the_limit_waits(start_worker: Any) -> None:
+    worker = start_worker(_hello, connections=12)
     begun = [worker.connect(b"GET / HTTP/1.1\r\n") for _ in range(12)]
     wire = worker.connect(ASKED % b"")
     wire.settimeout(0.5)
@@ -227,8 +221,7 @@ def test_a_connection_beyond_the_limit_waits(answering: Any) -> None:
     wire.close()
 
 
-def test_a_worker_ends_after_its_answers(answering: Any, tmp_path: Path) -> None:
-    """After SIGTERM a request that has begun is answered; then the process ends without a fault."""
+def test_terminated_worker_finishes_open_requests(start_worker: Any, tmp_path: Path) -> None:
     begun, gate = tmp_path / "begun", tmp_path / "gate"
 
     def waits(environ: Environ, start_response: Any) -> Answer:
@@ -236,7 +229,7 @@ def test_a_worker_ends_after_its_answers(answering: Any, tmp_path: Path) -> None
         until(gate.exists)
         return _hello(environ, start_response)
 
-    worker = answering(waits)
+    worker = start_worker(waits)
     idle = worker.connect()
     with worker.connect(ASKED % b"") as wire:
         until(begun.exists)
@@ -252,10 +245,10 @@ def test_a_worker_ends_after_its_answers(answering: Any, tmp_path: Path) -> None
     idle.close()
 
 
-def _supervised(folder: Path, count: int) -> multiprocessing.process.BaseProcess:
-    """Start a process that supervises others, each of which writes a file named by its id.
+def _start_supervisor(folder: Path, count: int) -> multiprocessing.process.BaseProcess:
+    """Start a process that supervises others, each of which creates a file named after its id.
 
-    It also starts a program that writes the file "other".
+    It also starts a program that creates the file "other".
     """
 
     def work() -> None:
@@ -276,13 +269,13 @@ def _supervised(folder: Path, count: int) -> multiprocessing.process.BaseProcess
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_process_that_ends_is_replaced(tmp_path: Path, sign: int, code: int) -> None:
-    """Each process that is killed has a successor; a signal ends all of them, and reports which."""
+def test_killed_processes_are_replaced(tmp_path: Path, sign: int, code: int) -> None:
+    """A signal ends all of them; the exit code of the supervisor shows which signal."""
 
     def ids() -> list[int]:
         return [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
 
-    supervisor = _supervised(tmp_path, 3)
+    supervisor = _start_supervisor(tmp_path, 3)
     until(lambda: len(ids()) == 3 and (tmp_path / "other").exists())
     for number in ids():
         os.kill(number, signal.SIGKILL)
@@ -296,10 +289,9 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path, sign: int, code: int) -
             os.kill(number, 0)
 
 
-def test_a_failed_connection_is_logged_without_its_address(
+def test_failed_connection_is_logged_without_its_address(
     db: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The report of a connection that failed contains the fault, and no address of the client."""
     from waitress.utilities import logger
 
     with caplog.at_level("ERROR", logger="waitress"):
@@ -308,8 +300,7 @@ def test_a_failed_connection_is_logged_without_its_address(
     assert "203.0.113.7" not in caplog.text
 
 
-def test_every_address_of_a_long_file_is_known(site: Any) -> None:
-    """Each view that streams a file is among the long files."""
+def test_addresses_of_long_files_match_the_pattern(site: Any) -> None:
     site.activate()
     assert wsgi.LONG_FILE_PATH.search(reverse("read:file", args=["problems.jsonl"]))
     assert wsgi.LONG_FILE_PATH.search(reverse("families:file", args=["a.jsonl"]))
@@ -320,8 +311,8 @@ def test_every_address_of_a_long_file_is_known(site: Any) -> None:
 
 
 @pytest.mark.long
-def test_slow_clients_stop_no_page(trials: None) -> None:
-    """With 60 clients who send or read a byte a second everybody else is answered."""
+def test_slow_clients_do_not_stop_other_users(trials: None) -> None:
+    """60 clients send or read a byte per second."""
     from crowd.scenario import make_place
     from crowd.slow import Slowness, open_door, serve_site, time_others
 

@@ -1,4 +1,4 @@
-"""The door for WSGI servers, in a process that was forked off, too."""
+"""The WSGI application, in a forked process too."""
 
 import os
 from typing import Any
@@ -11,11 +11,11 @@ from tests import forking
 from winosmith.web.wsgi import application
 
 SECONDS = 60
-"""After which a child that waits for what never comes is ended."""
+"""After this time, a child that hangs is ended."""
 
 
-def _asked(path: str, method: str = "GET") -> tuple[str, bytes]:
-    """Return the status and the body with which the application answers."""
+def _request(path: str, method: str = "GET") -> tuple[str, bytes]:
+    """Return the status and the body of the application's response."""
     environ: dict[str, Any] = {"PATH_INFO": path, "REQUEST_METHOD": method}
     setup_testing_defaults(environ)
     told: list[str] = []
@@ -26,20 +26,18 @@ def _asked(path: str, method: str = "GET") -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/static/no-such-file"])
-def test_a_fork_answers_what_its_parent_answers(database: Any, path: str) -> None:
-    """A process that is forked off after requests were answered answers them, too, every time."""
-    expected = _asked(path)
+def test_forked_process_answers_like_its_parent(database: Any, path: str) -> None:
+    expected = _request(path)
     connection.close()
     for _ in range(20):
         child = os.fork()
         if not child:
             forking.tell_when_late(SECONDS, end=True)
-            os._exit(0 if _asked(path) == expected else 1)
+            os._exit(0 if _request(path) == expected else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_head_begins_no_body(database: Any) -> None:
-    """HEAD has the status of GET, and nothing else; of a long file, too."""
+def test_head_has_no_body(database: Any) -> None:
     for path in ("/", "/download/problems.jsonl"):
-        assert _asked(path)[0] == "200 OK"
-        assert _asked(path, "HEAD") == ("200 OK", b"")
+        assert _request(path)[0] == "200 OK"
+        assert _request(path, "HEAD") == ("200 OK", b"")

@@ -1,4 +1,4 @@
-"""Many at once, in threads."""
+"""Simultaneous calls in threads."""
 
 import threading
 from collections.abc import Callable, Collection
@@ -10,18 +10,20 @@ from django.db import connections
 __all__ = ["CROWD", "at_once"]
 
 CROWD = 16
-"""The most threads: more of them on a slow machine wait for each other too long."""
+"""Maximum number of threads; on a slow machine, more would wait too long for each other."""
 
 
 def at_once(
     act: Callable[[Any], Any], among: Collection[Any], but: type[Exception] | tuple[()] = ()
 ) -> list[Any]:
-    """Do something for each in threads that begin together; return what each came to, in order.
+    """Call a function for each element in threads that start together; return all results.
+
+    The results are in the order of the elements.
 
     Args:
-        act: what is done; its connections to the database are closed after it.
-        among: for what.
-        but: an error that is expected: it is returned in place of what the act would return.
+        act: The function; its database connections are closed after each call.
+        among: The elements.
+        but: Type of an expected error, which is returned in place of a result.
     """
     crowd = min(CROWD, len(among))
 

@@ -1,7 +1,7 @@
-"""A language that is made up: English in Arabic letters, written from right to left.
+"""A made-up language: English in Arabic letters, written from right to left.
 
-The platform comes in English. The tests offer this second language, with which Django does what it
-does with Arabic: direction, six plural forms, numbers and days.
+The platform is in English. The tests add this second language, which Django treats like Arabic:
+direction, six plural forms, numbers and days.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ KEPT = re.compile(r"(%(?:\(\w+\))?[sdr]|%%|</?[a-z][^>]*>|&\w+;|\{\w*\})")
 """Values and markup, which translations leave as they are."""
 
 FORMAT = re.compile(r"[A-Za-z](?:\W+[A-Za-z])+")
-"""How a day is written, such as "j M Y, H:i"."""
+"""A date format, such as "j M Y, H:i"."""
 
 
 def made_up(text: str) -> str:
@@ -56,7 +56,7 @@ def catalogue() -> polib.POFile:
 
 
 def offered(folder: Path) -> dict[str, Any]:
-    """Write the catalogue into a folder; return the settings under which a site offers it."""
+    """Write the catalogue into a folder; return the settings with which a site offers it."""
     from django.conf import settings
 
     (folder / "ar/LC_MESSAGES").mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""Every page of the site, with somebody who may see it: one line a page, or a reason for none.
+"""Every page of the site with a user who may see it, or the reason why a route has no page.
 
-A route that is neither in VISITS nor in NO_PAGE fails a test, and so does a template of a page
-that no visit shows. A new area adds its lines at the end of VISITS.
+A test fails for a route that is neither in VISITS nor in NO_PAGE, and for a page template that
+no visit shows. A new area adds its lines at the end of VISITS.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,18 @@ LONG = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtenges
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody opens a page, or sends a form and is led to one.
+    """A user opens a page, or sends a form that leads to one.
 
     Attributes:
-        role: one of `world.ROLES`.
-        route: its name; or a path, where it begins with "/".
-        args: of the route; "{draft}" stands for what `staged` returns by that name.
-        query: of the address, without "?".
-        form: what is sent; None to open the page.
-        status: of the page that is shown in the end.
-        forged: the form comes without its token.
-        before: Python that is run on the site first.
-        rules: settings of the site, where they are others than usual.
+        role: One of `world.ROLES`.
+        route: Its name, or a path that starts with "/".
+        args: Arguments of the route; "{draft}" stands for the value of that name from `staged`.
+        query: Query of the address, without "?".
+        form: Fields of the form; None to open the page.
+        status: Status of the last page.
+        forged: Whether the form lacks its token.
+        before: Python that runs on the site first.
+        rules: Settings of the site that differ from the usual ones.
     """
 
     role: str
@@ -307,7 +307,7 @@ NO_PAGE = {
 
 
 def staged() -> dict[str, str]:
-    """Make the small site of `world`, and what pages need beside it; return what is named."""
+    """Create the small site of `world` and what else pages need; return references by name."""
     from django.conf import settings
 
     from winosmith.web.jobs import BATCH, create_job
@@ -345,7 +345,7 @@ def staged() -> dict[str, str]:
 
 
 def _agreeing(people: list[Any]) -> None:
-    """Let people have judged problems: the first two always alike, and often unlike the others."""
+    """Create votes of five people: the first two always agree, and often differ from the others."""
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot
@@ -365,7 +365,7 @@ def _agreeing(people: list[Any]) -> None:
 
 
 def routes() -> Iterator[tuple[str, Any]]:
-    """Yield every route of the site: its name, "" where it has none, and its pattern."""
+    """Yield every route of the site: its name ("" if it has none) and its pattern."""
     return ((name, pattern) for name, _address, pattern in addresses())
 
 

@@ -1,8 +1,8 @@
-"""The worker's part in a test: all jobs that wait, done in this thread."""
+"""Run the waiting jobs of the worker in this thread."""
 
 
 def work_off() -> None:
-    """Do what waits, and what was interrupted, until nothing is left."""
+    """Run waiting and interrupted jobs until none is left."""
     from winosmith.web.jobs import LANES, run_next_job
 
     for kinds in LANES:

@@ -1,6 +1,7 @@
-"""A small site with somebody in each role and a problem in each state, and what routes do there.
+"""A small site with a user in each role and a problem in each state, and results of requests.
 
-`outcome` tells in one letter what a request came to; a capital one when it changed the database.
+`outcome` summarizes the result of a request in one letter, a capital one if it changed the
+database.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,24 +17,24 @@ from tests.web.run import visits as run
 from tests.web.take import visits as take
 
 ROLES = ("visitor", "anonymous", "owner", "other", "judge", "moderator", "admin")
-"""Without a session; without an account; who wrote everything; somebody else; …"""
+"""In order: no session, no account, the contributor of everything, another user, …"""
 
 STATES = ("public", "held", "judging", "rejected", "withdrawn", "revised", "embargoed", "gold")
 
 PASSWORD = "twins-and-cups"
 
 FLEETING = ("people.Session", "people.Hits", "contenttypes.ContentType", "auth.Permission")
-"""Tables that every request may write to: they hold no rights and no words."""
+"""Tables that every request may write to; they contain neither rights nor texts."""
 
 
 @dataclass
 class World:
-    """The people and things of a test.
+    """The users and objects of a test.
 
     Attributes:
-        people: by role; the visitor is nobody.
-        problems: the first half of a twin of the owner's, by state.
-        refs: what addresses name: a draft, a batch, a contest, …
+        people: Users by role; a visitor is not a user.
+        problems: The first half of a twin of the owner, by state.
+        refs: Values for addresses and forms: a draft, a batch, a contest, …
     """
 
     people: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +66,7 @@ def _people() -> dict[str, Any]:
 
 
 def _twin(owner: Any, name: str) -> Any:
-    """Make a twin in a state; return its first half."""
+    """Create a twin in a state; return its first half."""
     from winosmith.web.judge.trust import add_gold
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
@@ -93,7 +94,7 @@ def _twin(owner: Any, name: str) -> Any:
 
 
 def make() -> World:
-    """Make the people and things; to be called within a transaction that is rolled back."""
+    """Create the users and objects; call it within a transaction that is rolled back."""
     from winosmith.web.jobs import VOTES, create_job
     from winosmith.web.moderate.batches import apply_to_selected
     from winosmith.web.people.accounts import invite
@@ -103,7 +104,7 @@ def make() -> World:
     world = World(_people())
     owner = world.people["owner"]
     world.problems = {name: _twin(owner, name) for name in STATES if name != "gold"}
-    _hold_something(world)  # before there is gold, which would come by chance
+    _hold_something(world)  # before gold exists, which the judge might be given instead
     world.problems["gold"] = _twin(owner, "gold")
     _judge_gold(world)
     admin = world.people["admin"]
@@ -130,7 +131,7 @@ def make() -> World:
 
 
 def _perturbed(world: World) -> str:
-    """Let the owner perturb what is public; return the id of the version, which is being judged."""
+    """Let the owner perturb the public problem; return the id of the version, now in judging."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.rules import Position, SentenceInput, create_version
 
@@ -144,7 +145,7 @@ def _perturbed(world: World) -> str:
 
 
 def _hold_something(world: World) -> None:
-    """Let the judge hold a problem."""
+    """Lease a problem to the judge."""
     from winosmith.web.judge.turns import lease_next_problem
 
     slot = lease_next_problem(world.people["judge"])
@@ -153,7 +154,7 @@ def _hold_something(world: World) -> None:
 
 
 def _judge_gold(world: World) -> None:
-    """Let the judge have answered two gold questions wrongly, a moment ago."""
+    """Store two incorrect answers of the judge to gold questions, given just now."""
     from winosmith.web.judge.models import Contest, mark_seen
     from winosmith.web.judge.trust import digest_origin
     from winosmith.web.problems.models import Problem
@@ -170,7 +171,7 @@ def _judge_gold(world: World) -> None:
 
 
 def state_of_all() -> int:
-    """Return a digest of everything in the database but what is fleeting."""
+    """Return a hash of all tables except FLEETING."""
     from django.apps import apps
     from django.db import connection
 
@@ -184,7 +185,7 @@ def state_of_all() -> int:
 
 
 def session_of(person: Any) -> str:
-    """Return the key of a session in which somebody is at work."""
+    """Create a session of a user; return its key."""
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
@@ -202,7 +203,7 @@ def session_of(person: Any) -> str:
 
 
 def browser_of(world: World, role: str, **options: Any) -> Any:
-    """Return a browser in which somebody of a role is at work."""
+    """Return a test client with the session of a role's user."""
     from django.conf import settings
     from django.test import Client
 
@@ -216,11 +217,11 @@ LETTERS = {200: "o", 401: "u", 403: "f", 404: "n", 405: "m", 409: "x", 410: "g",
 
 
 def outcome(response: Any, changed: bool) -> str:
-    """Return a letter for an answer.
+    """Return a letter for a response.
 
-    `o` a page, `l` to the log-in, `c` to the consent, `d` led on, `f` forbidden, `n` not found,
-    `m` not by this method, `x` refused by a rule, `g` gone, `u` without a token; a capital where
-    the database changed.
+    `o` page, `l` redirect to the log-in, `c` redirect to the consent, `d` other redirect, `f`
+    forbidden, `n` not found, `m` method not allowed, `x` refused by a rule, `g` gone, `t` too
+    many requests, `u` not authenticated; a capital letter if the database changed.
     """
     letter = LETTERS.get(response.status_code, "?")
     if response.status_code == 302:
@@ -231,7 +232,7 @@ def outcome(response: Any, changed: bool) -> str:
 
 @contextmanager
 def taken_back() -> Iterator[None]:
-    """Roll back in the end what was written."""
+    """Roll back at the end what was written."""
     from django.db import transaction
 
     with transaction.atomic():
@@ -241,7 +242,7 @@ def taken_back() -> Iterator[None]:
 
 @contextmanager
 def standing(**rules: Any) -> Iterator[World]:
-    """Make the small site with these rules, and no gold questions; it is gone in the end."""
+    """Create the small site with these rules, and no gold questions; roll it back at the end."""
     from django.conf import settings
     from django.test import override_settings
 
@@ -251,10 +252,10 @@ def standing(**rules: Any) -> Iterator[World]:
 
 
 def changing(do: Callable[[], Any]) -> tuple[Any, bool]:
-    """Do something on SQLite and take it back; return what came of it, and whether it changed all.
+    """Call a function on SQLite and roll it back; return its result, and whether rows changed.
 
-    "All" is what `state_of_all` looks at, which takes longer than most requests: where no row at
-    all was written it is not asked.
+    The rows are those of `state_of_all`. It takes longer than most requests, so it is only
+    called if a row was written.
     """
     from django.db import connection
 
@@ -269,9 +270,9 @@ def changing(do: Callable[[], Any]) -> tuple[Any, bool]:
 def ask(
     world: World, role: str, method: str, url: str, data: Callable[[World], dict[str, Any]]
 ) -> str:
-    """Return what a request by somebody of a role comes to; what it wrote is rolled back.
+    """Return the outcome of a request by a role's user; roll back what it wrote.
 
-    What `data` writes to make the form is there before the request.
+    What `data` writes to fill the form is written before the request.
     """
 
     def asked() -> Any:

@@ -132,7 +132,7 @@ def _complete_job(problems: int) -> dict[str, Any]:
 
 
 def _submit_tests(problems: int) -> dict[str, Any]:
-    """Let somebody submit a whole test at once; return the number of its answers in the results."""
+    """Let a participant submit a whole test at once; return how many answers enter the results."""
     from winosmith import Dataset, Problem
     from winosmith.web.people.models import Person
     from winosmith.web.take.rounds import close_round, open_round

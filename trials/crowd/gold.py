@@ -1,9 +1,10 @@
 """Test whether a judge can recognise gold questions, with a client that records everything.
 
-The client judges through the pages of a real server, and answers as well as the sentence allows.
-For each problem, until its answer, it records the references, the bytes, headers and time of each
-response, and the number of problems since the last gold question. Then a classifier is trained on
-these data.
+The client judges on the pages of a real server, and its answers are as good as the sentence
+allows. For each problem, until its answer, it records the references, the bytes, headers and
+time
+of each response, and the number of problems since the last gold question. Then a classifier is
+trained on these data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An observer who reads all public pages while people judge, to learn answers early."""
+"""An observer reads all public pages while people judge, to learn answers early."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class ProcessorTime:
         server: all processes of `winosmith serve`.
         database: all processes of PostgreSQL; 0 for SQLite, which runs within the server.
         crowd: this process.
-        all: everybody on this machine.
+        all: all processes on this machine.
         wall: seconds on the clock.
     """
 

@@ -47,7 +47,7 @@ ready: Path | None = None
 """Folder of a site with tables, which places copy; if it is not set, places are new."""
 
 ready_database: Callable[[], tuple[PostgresServer, str]] | None = None
-"""Creates a PostgreSQL database with these tables, for places whose server nobody stops."""
+"""Creates a PostgreSQL database with these tables, for places whose server is never stopped."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A program that calls the API: `Program(token).get("me")`, without a browser or its cookies."""
+"""A client of the API without a browser or its cookies: `Program(token).get("me")`."""
 
 import json
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 @cache
 def _client() -> Any:
-    """Return a client that checks tokens of forms; it never gets a cookie to keep."""
+    """Return a test client that enforces CSRF checks; it never receives a cookie."""
     from django.test import Client
 
     return Client(enforce_csrf_checks=True)
@@ -19,17 +19,17 @@ class Program:
     """Calls the API of the site in this process.
 
     Attributes:
-        token: what it shows; "" for nothing.
+        token: The API token; "" for none.
     """
 
     token: str = ""
 
     def get(self, path: str, **headers: str) -> Any:
-        """Ask for something."""
+        """Send a GET request."""
         return self.call("get", path, **headers)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
-        """Send any request."""
+        """Send any request, with `body` as JSON."""
         if self.token:
             headers.setdefault("Authorization", f"Bearer {self.token}")
         sent = {} if body is None else {"data": json.dumps(body)}
@@ -42,7 +42,7 @@ class Program:
 
 
 def program(person: Any) -> Program:
-    """Return a program that has a token of somebody's."""
+    """Return a program with a new token of a user."""
     from winosmith.web.api.models import create_token
 
     return Program(create_token(person, "a program")[1])

@@ -1,4 +1,4 @@
-"""What the tests of the API share."""
+"""Fixtures of the API's tests."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def stood(stood: Any) -> Any:
-    """Let the small site have its models."""
+    """Return the small site with its models."""
     from django.conf import settings
 
     from winosmith.web.predict.asking import set_current_models

@@ -1,7 +1,7 @@
-"""Who may read what by a token: every operation for every role, and other people's things.
+"""Permissions of API tokens: every operation for every role, and other people's data.
 
-A row of ROWS is an operation, and what it comes to for each of ROLES: `o` done, `u` no token, `n`
-not there; a capital if the database changed.
+A row of ROWS is an operation and its outcome for each of ROLES: `o` done, `u` no token, `n` not
+found; a capital letter if the database changed.
 """
 
 import re
@@ -55,10 +55,9 @@ def _operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
-def test_an_operation_is_open_to_those_alone_who_may(
+def test_operation_has_the_listed_outcome_for_each_role(
     world: Any, tokens: dict[str, Any], row: tuple[str, str, str]
 ) -> None:
-    """What an operation comes to for each role is what the table says, changes too."""
     method, path, expected = row
     found = {}
     for role in ROLES:
@@ -75,16 +74,14 @@ families_list_families families_list_versions own_list_tokens own_list_twins own
 own_read_twin own_revoke_token predictors_list_models predictors_read_model
 reading_list_downloads reading_list_problems reading_read_figures reading_read_problem
 """.split()
-"""Of the operations; programs are made from the description, and call them by these."""
+"""Ids of the operations; programs generated from the description use them in calls."""
 
 
 def test_operations_keep_their_ids(site: Any) -> None:
-    """Wherever the code stands, an operation is called what it was called before."""
     assert {told["operationId"] for _path, _method, told in _operations()} == set(IDS)
 
 
 def test_every_operation_has_a_row(site: Any) -> None:
-    """An operation that nobody thought about here is a fault, and so is a row without one."""
     known = {(method, path.removeprefix("/api/v1/")) for path, method, _ in _operations()}
     shapes = {(m, re.compile(re.sub(r"\{\w+\}", "[^/]+", p))): p for m, p in known}
     met = set()
@@ -95,8 +92,8 @@ def test_every_operation_has_a_row(site: Any) -> None:
     assert met == known
 
 
-def test_a_token_that_does_not_work_is_nobody(world: Any) -> None:
-    """No operation takes a text that is not a token, not even one that is open to visitors."""
+def test_invalid_token_is_refused_by_every_operation(world: Any) -> None:
+    """Operations that are open to visitors refuse it too."""
     for path, method, _told in _operations():
         path = path.removeprefix("/api/v1/").replace("{", "").replace("}", "")
         for wrong in ("ws_" + "x" * 43, "x", ""):
@@ -105,8 +102,7 @@ def test_a_token_that_does_not_work_is_nobody(world: Any) -> None:
             assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_cookies_and_addresses_carry_no_identity(world: Any, tokens: dict[str, Any]) -> None:
-    """A session's cookie, a token in the address or in the body, is nobody to the API."""
+def test_only_tokens_in_the_bearer_header_are_accepted(world: Any, tokens: dict[str, Any]) -> None:
     for role in ROLES[1:]:
         browser, text = w.browser_of(world, role), tokens[role].token
         for answer in (
@@ -121,8 +117,7 @@ def test_cookies_and_addresses_carry_no_identity(world: Any, tokens: dict[str, A
             assert text not in answer.content.decode()
 
 
-def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> None:
-    """The answer about what one may not see is that about an id never given."""
+def test_hidden_problem_looks_like_a_missing_one(world: Any, tokens: dict[str, Any]) -> None:
     for role in ("visitor", "other", "judge"):
         for path in ("problems/{}", "families/{}/versions"):
             answers = [
@@ -136,16 +131,15 @@ def test_hidden_and_absent_look_the_same(world: Any, tokens: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "address", ["problems/a\0b", "problems?q=a%00b", "\0", "me/twins/%00", "families/x\0/versions"]
 )
-def test_an_address_with_nul_is_answered_as_every_error_is(db: Any, address: str) -> None:
-    """A program gets problem details, whatever of the site refuses its address."""
+def test_address_with_nul_returns_problem_details(db: Any, address: str) -> None:
     answer = Program().get(address)
     assert answer.status_code in (400, 404)
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.json()["status"] == answer.status_code
 
 
-def test_a_form_with_too_many_fields_is_answered_as_every_error_is(db: Any, visit: Any) -> None:
-    """What Django itself refuses is told to programs by the API, and to people by a page."""
+def test_too_many_parameters_return_problem_details(db: Any, visit: Any) -> None:
+    """Django itself refuses them; people get a page."""
     many = "&".join(f"a{n}=" for n in range(501))
     told, page = visit().get(f"/api/v1/problems?{many}"), visit().get(f"/problems/?{many}")
     assert (told.status_code, page.status_code) == (400, 400)

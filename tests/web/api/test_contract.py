@@ -1,4 +1,4 @@
-"""A page and the API tell the same person the same; what is public is what the downloads hold."""
+"""Pages and the API show a user the same data; public data are those of the downloads."""
 
 import json
 from typing import Any
@@ -18,13 +18,13 @@ from winosmith.web.problems.models import Problem, Twin, Version
 
 @pytest.fixture(scope="module")
 def callers(stood: Any) -> dict[str, Any]:
-    """Return a program for each of some roles."""
+    """Return a program for each of four roles."""
     roles = ("owner", "judge", "moderator")
     return {"visitor": Program(), **{role: program(stood.people[role]) for role in roles}}
 
 
 def _many(count: int) -> None:
-    """Make public problems: twins of people, and one single."""
+    """Create public problems: twins of a person, and one single problem."""
     bob = Person.objects.create_user("bob")
     for n in range(count):
         twin = Twin.objects.create(ref=f"many-{n}", contributor=bob, domain="social")
@@ -34,8 +34,7 @@ def _many(count: int) -> None:
             single(f"many-{n}-{letter}", text, twin=twin, answer=int(letter == "b"), record=record)
 
 
-def test_walking_all_pages_gives_what_the_pages_and_the_files_have(db: Any, visit: Any) -> None:
-    """By `next`, and back by `previous`, each page of the site comes, with the files' problems."""
+def test_pages_of_the_api_match_the_site_and_the_downloads(db: Any, visit: Any) -> None:
     _many(25)
     browser, caller = visit(), Program()
     for asked in ("", "q=cup+-small", "twins=singles", "q=%22number+7%22", "domain=physical"):
@@ -55,16 +54,18 @@ def test_walking_all_pages_gives_what_the_pages_and_the_files_have(db: Any, visi
             back = caller.get(f"problems?{asked}&before={here['previous']}").json()["items"]
             assert back == told[-len(here["items"]) - 20 : -len(here["items"])]
         file = browser.get(f"/download/problems.jsonl?{asked}").getvalue()
-        lines = {line["id"]: _filled(line) for line in map(json.loads, file.splitlines())}
-        assert {one["id"]: _filled(one) for one in told} == lines
+        lines = {
+            line["id"]: _without_empty_fields(line) for line in map(json.loads, file.splitlines())
+        }
+        assert {one["id"]: _without_empty_fields(one) for one in told} == lines
         assert here["count"] == len(told)
         assert not here["more"]
 
 
-def _filled(said: dict[str, Any]) -> dict[str, Any]:
-    """Return a problem without what is empty, as files have it."""
+def _without_empty_fields(said: dict[str, Any]) -> dict[str, Any]:
+    """Return a problem without its empty fields, as in files."""
     return {
-        key: _filled(value) if isinstance(value, dict) else value
+        key: _without_empty_fields(value) if isinstance(value, dict) else value
         for key, value in said.items()
         if value not in (None, False, {}) or (key == "answer" and value == 0)
     }
@@ -72,10 +73,9 @@ def _filled(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("role", ["visitor", "owner", "judge", "moderator"])
 @pytest.mark.parametrize("state", w.STATES)
-def test_a_problem_is_told_to_whom_its_page_is_shown(
+def test_problem_in_the_api_matches_its_page_for_each_role(
     world: Any, callers: dict[str, Any], role: str, state: str
 ) -> None:
-    """Halves, votes and family that a page shows somebody are those that the API tells them."""
     page = w.browser_of(world, role).get(f"/problems/{state}-a/")
     answer = callers[role].get(f"problems/{state}-a")
     assert answer.status_code == page.status_code
@@ -98,8 +98,7 @@ def test_a_problem_is_told_to_whom_its_page_is_shown(
     assert (told["family"] is None) == (shown["family"] is None)
 
 
-def test_own_pages_and_the_api_agree(world: Any, callers: dict[str, Any]) -> None:
-    """One's twins, and a twin, are as their pages show them."""
+def test_own_twins_in_the_api_match_their_pages(world: Any, callers: dict[str, Any]) -> None:
     owner, browser = callers["owner"], w.browser_of(world, "owner")
     shown = browser.get("/write/mine/").context["twins"]
     listed = owner.get("me/twins").json()["items"]
@@ -112,8 +111,9 @@ def test_own_pages_and_the_api_agree(world: Any, callers: dict[str, Any]) -> Non
     assert told["may_revise"] == page["may_revise"]
 
 
-def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
-    """Figures and models are told as their pages show them."""
+def test_figures_and_models_in_the_api_match_their_pages(
+    world: Any, callers: dict[str, Any]
+) -> None:
     browser, caller = w.browser_of(world, "visitor"), callers["visitor"]
     figures = browser.get("/card/").context["card"]["figures"]
     told = caller.get("figures").json()
@@ -124,10 +124,9 @@ def test_lists_for_everyone_agree(world: Any, callers: dict[str, Any]) -> None:
     assert [one["name"] for one in caller.get("models").json()] == [m["model"].name for m in models]
 
 
-def test_a_family_is_listed_a_page_at_a_time(
+def test_family_is_listed_in_pages_with_parents_first(
     db: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each version comes once, after its parent, on pages of a bounded size."""
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
     save_agreement(ann)
@@ -155,8 +154,8 @@ def test_a_family_is_listed_a_page_at_a_time(
     assert Program().get(f"families/{root.ref}/versions?after={ids[1]}").status_code == 404
 
 
-def test_what_everyone_sees_is_not_sent_twice(world: Any, callers: dict[str, Any]) -> None:
-    """Public answers have a tag: unchanged, they are 304; with a token nothing is kept."""
+def test_unchanged_public_answers_return_304(world: Any, callers: dict[str, Any]) -> None:
+    """With a token, nothing is cached."""
     for path in ("problems", "problems/public-a", "figures"):
         first = callers["visitor"].get(path)
         again = callers["visitor"].get(path, **{"If-None-Match": first["ETag"]})

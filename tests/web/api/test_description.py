@@ -1,4 +1,4 @@
-"""That the API is what its description says: schemathesis tries each operation."""
+"""The API conforms to its description: schemathesis tries each operation."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from winosmith.web.api.models import Token
 schemathesis = needed("schemathesis")
 
 EXAMPLES = 3
-"""Requests that are made up for each operation, beside those at the edges of what it takes."""
+"""Number of generated requests per operation, in addition to those at the limits."""
 
 OWN = {
     "/problems/{ref}": ("admin", "public-a"),
@@ -28,10 +28,10 @@ OWN = {
     "/me/twins/{ref}": ("owner", "twin-rejected"),
     "/models/{name}": ("admin", "association"),
 }
-"""What is there to be found under an address, and whose token finds it."""
+"""Existing objects by the start of their address, and the role whose token finds them."""
 
 CONFIG: dict[str, Any] = {
-    "generation": {"allow-x00": False},  # the site refuses it before it looks at what is asked
+    "generation": {"allow-x00": False},  # the site refuses NUL before it looks at the request
     "checks": {
         "positive_data_acceptance": {"expected-statuses": ["2xx", "401", "404", "422"]},
         "negative_data_rejection": {"expected-statuses": ["4xx"]},
@@ -41,14 +41,14 @@ CONFIG: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def described(stood: Any) -> Iterator[Any]:
-    """Return the description as schemathesis reads it, bound to the site in this process."""
+    """Return the description as schemathesis reads it, and tokens by role."""
     tokens = {role: program(stood.people[role]).token for role in ("owner", "admin")}
     Token.objects.update(used=timezone.now().date())
     ends = (request_started, request_finished)
     for signal in ends:  # all is in one transaction here, as in Django's own client
         signal.disconnect(close_old_connections)
     config = schemathesis.Config.from_dict(CONFIG)
-    application = get_wsgi_application()  # without the threads of the server's door
+    application = get_wsgi_application()  # without the threads of the server
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", application, config=config)
     yield schema, tokens
     for signal in ends:
@@ -56,8 +56,7 @@ def described(stood: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
-def test_the_api_is_what_it_says(described: Any, mode: str) -> None:
-    """Whatever is sent to an operation, its answer is as described, and never a server's fault."""
+def test_api_conforms_to_its_description(described: Any, mode: str) -> None:
     schema, tokens = described
     met: Counter[int] = Counter()
     for found in schema.get_all_operations():
@@ -67,7 +66,9 @@ def test_the_api_is_what_it_says(described: Any, mode: str) -> None:
             (own for start, own in OWN.items() if path.startswith(start)), ("admin", "")
         )
         pinned = there if mode == "POSITIVE" else ""
-        met += _tried(operation, tokens[role], schemathesis.GenerationMode[mode], pinned)
+        met += _send_generated_requests(
+            operation, tokens[role], schemathesis.GenerationMode[mode], pinned
+        )
     assert not any(status >= 500 for status in met)
     if mode == "NEGATIVE":
         assert met[422]
@@ -76,12 +77,12 @@ def test_the_api_is_what_it_says(described: Any, mode: str) -> None:
         assert met[204]
 
 
-def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
-    """Send made-up requests to an operation, and count what they come to; nothing stays written."""
+def _send_generated_requests(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
+    """Send generated requests to an operation, roll them back, and count their statuses."""
     met: Counter[int] = Counter()
 
     @settings(
-        max_examples=EXAMPLES,  # of each operation: all statuses are to be met, hurried or not
+        max_examples=EXAMPLES,  # per operation; all statuses must occur in short runs too
         phases=[Phase.generate],
         database=None,
         deadline=None,
@@ -98,6 +99,6 @@ def _tried(operation: Any, token: str, mode: Any, pinned: str) -> Counter[int]:
 
     try:
         one()
-    except Unsatisfiable:  # nothing can be wrong where nothing is sent
+    except Unsatisfiable:  # a request without parameters can't be invalid
         assert mode == schemathesis.GenerationMode.NEGATIVE
     return met

@@ -1,4 +1,4 @@
-"""The client of the documentation and Ninja's page about the API, against a real server."""
+"""The documentation's client and Ninja's page about the API, against a real server."""
 
 import json
 import os
@@ -28,8 +28,8 @@ with writing():
 """
 
 
-def test_the_client_of_the_documentation_works(served: Any) -> None:
-    """It reads what its owner wrote and all pages; the server keeps its token nowhere."""
+def test_client_of_the_documentation_works(served: Any) -> None:
+    """It reads its owner's twins and all pages; the server stores its token nowhere."""
     found = re.search(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found
     site = served()
@@ -53,8 +53,8 @@ def test_the_client_of_the_documentation_works(served: Any) -> None:
         assert not path.is_file() or token.encode() not in path.read_bytes(), path
 
 
-def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) -> None:
-    """A site whose API is used has it ready for the first call; another one pays nothing."""
+def test_api_is_preloaded_only_if_somebody_has_a_token(served: Any) -> None:
+    """Then the first call does not wait; other sites don't pay for loading it."""
     loaded = (
         "import sys; from winosmith.web.hosting import preload; preload(); "
         "result = 'winosmith.web.api.app' in sys.modules"
@@ -67,8 +67,8 @@ def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) 
 
 
 @pytest.mark.browser
-def test_the_page_lists_every_operation_offline(served_anew: Any, browser: Any) -> None:
-    """Swagger UI runs under the content policy of all pages, asks no other host, sends a token."""
+def test_api_page_lists_every_operation_offline(served_anew: Any, browser: Any) -> None:
+    """Swagger UI obeys the policy of all pages, requests no other host, and sends a token."""
     site = served_anew()
     site.people("ann")
     token = site.do(

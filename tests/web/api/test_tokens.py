@@ -1,4 +1,4 @@
-"""Tokens: shown once, kept as a digest, and good for no more than their owner is."""
+"""Tokens: shown once, stored as digests, with no more rights than their owner."""
 
 import json
 from datetime import timedelta
@@ -25,7 +25,7 @@ from winosmith.web.people.privacy import (
 
 @pytest.fixture
 def ann(db: Any, person: Any) -> Any:
-    """Return somebody with an account, who agreed to the texts."""
+    """Return a user who agreed to the texts."""
     made = person("ann")
     save_agreement(made)
     return made
@@ -35,8 +35,7 @@ def _form(**changes: Any) -> dict[str, Any]:
     return {"key": new_key(), "name": "nightly", "days": "90", **changes}
 
 
-def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> None:
-    """The page shows 256 random bits once; no table of the site holds them afterwards."""
+def test_token_is_shown_once_and_not_stored(ann: Any, visit: Any) -> None:
     browser, form = visit(ann), _form()
     page = browser.post("/tokens/", form)
     text = page.context["text"]
@@ -59,8 +58,8 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(ann: Any, visit: Any) -> Non
     [{"name": " "}, {"name": "x" * 61}, {"days": "0"},
      {"days": "367"}, {"days": "x"}, {"key": ""}],
 )  # fmt: skip
-def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
-    """A token has a name, and an end within a year."""
+def test_invalid_form_for_a_token_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
+    """A token needs a name, and an end within a year."""
     page = visit(ann).post("/tokens/", _form(**changes))
     assert page.status_code == 422
     assert page.context["error"]
@@ -68,8 +67,7 @@ def test_what_can_not_be_is_refused(ann: Any, visit: Any, changes: dict[str, Any
     assert page.context["name"] == changes.get("name", "nightly")
 
 
-def test_a_token_ends(ann: Any, visit: Any) -> None:
-    """A token that ran out, or was revoked by its page or by itself, is none any more."""
+def test_expired_and_revoked_tokens_are_refused(ann: Any, visit: Any) -> None:
     one, two, three, four = (program(ann) for _ in range(4))
     rows = list(ann.tokens.order_by("pk"))
     assert one.get("me").status_code == 200
@@ -81,8 +79,7 @@ def test_a_token_ends(ann: Any, visit: Any) -> None:
     assert four.get("me").status_code == 401
 
 
-def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
-    """Who is shut out, or erased, has no token that works; an erasure deletes them."""
+def test_tokens_end_with_their_owners_account(ann: Any) -> None:
     caller = program(ann)
     type(ann).objects.filter(pk=ann.pk).update(is_active=False)
     assert caller.get("me").status_code == 401
@@ -93,8 +90,8 @@ def test_tokens_die_with_their_owner_s_account(ann: Any) -> None:
     assert not ann.tokens.exists()
 
 
-def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any) -> None:
-    """The first use of a day is written down, as a day; the next ones write nothing."""
+def test_only_the_day_of_the_last_use_is_stored(ann: Any) -> None:
+    """Further uses on that day write nothing."""
     caller = program(ann)
     caller.get("me")
     token = ann.tokens.get()
@@ -104,8 +101,8 @@ def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any) -> None:
     assert not [q for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
 
 
-def test_people_have_a_few_tokens(ann: Any) -> None:
-    """A person has no more than MOST that work; dead ones do not count, and go in time."""
+def test_number_of_valid_tokens_is_limited(ann: Any) -> None:
+    """Revoked tokens don't count, and are deleted after a time."""
     made = [tokens.create_token(ann, f"n{n}")[0] for n in range(tokens.MAX_TOKENS)]
     with pytest.raises(InputError, match="20 tokens"):
         tokens.create_token(ann, "more")
@@ -117,16 +114,14 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
     assert ann.tokens.count() == tokens.MAX_TOKENS
 
 
-def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:
-    """Everybody's own data name their tokens; no digest is among them."""
+def test_personal_data_contain_tokens_without_digests(ann: Any) -> None:
     program(ann)
     told = json.dumps(export_personal_data(ann), default=str)
     assert "a program" in told
     assert ann.tokens.get().digest not in told
 
 
-def test_me_names_the_texts_that_a_paid_judge_needs(person: Any, db: Any) -> None:
-    """It is the text for judging, and nothing after the judge has agreed to it."""
+def test_me_lists_the_texts_that_a_paid_judge_must_accept(person: Any, db: Any) -> None:
     worker = person("worker", hired=True, is_judge=True)
     (text,) = program(worker).get("me").json()["to_agree"]
     assert text.endswith("/people/texts/study/1/")

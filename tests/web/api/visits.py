@@ -1,4 +1,4 @@
-"""The pages of the API for the lists of every page and route."""
+"""Pages and routes of the API, for the lists of all pages and routes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("owner", "tokens:mine", (), {"form": {"key": KEY.format(1002), "name": "x"}, "status": 422}),
     ("anonymous", "tokens:mine", (), {}),
 )
-"""Role, route, arguments, and what else a `visits.Visit` takes."""
+"""Role, route, arguments, and further fields of `visits.Visit`."""
 
 NO_PAGE = {
     "api:index": "ninja's page, see test_reference",
@@ -39,11 +39,11 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("tokens:revoke_all", "get", (), none, "mmmmmmm"),
     ("tokens:revoke_all", "post", (), form(), "llDdddd"),
 ]
-"""Rows of the table of who may do what by their session, which is nobody to the API (`u`)."""
+"""Rows of the table of permissions by session; the API ignores sessions (`u`)."""
 
 
 def staged(people: dict[str, Any]) -> dict[str, Any]:
-    """Make a token of the owner's."""
+    """Create a token of the owner."""
     from winosmith.web.api.models import create_token
 
     return {"token of owner": create_token(people["owner"], "nightly")[0].pk}

@@ -1,4 +1,4 @@
-"""Every page of the site in a real browser: accessible, and no wider than a phone."""
+"""Every page of the site in a browser: accessible, and not wider than a phone."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -42,7 +42,7 @@ SMALL = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
 
 
 class Phone:
-    """A phone in the hand of somebody."""
+    """A browser with a phone's screen, logged in as one role."""
 
     def __init__(self, context: Any, url: str, refs: dict[str, str], role: str):
         if key := refs.get(f"session of {role}"):
@@ -57,7 +57,7 @@ class Phone:
         return int(answer.status)
 
     def send(self, path: str, fields: dict[str, str], *, forged: bool) -> int:
-        """Send a form as if from a page of the site, and return the status of what comes."""
+        """Submit a form as if from a page of the site; return the status of the response."""
         self.open("/people/login/")
         if not forged:
             fields = {**fields, "csrfmiddlewaretoken": self.page.evaluate(TOKEN)}
@@ -66,7 +66,7 @@ class Phone:
         return int(waiting.value.status)
 
     def found(self, axe: str) -> list[Any]:
-        """Open all details; return the page's faults, without axe-core those of its width."""
+        """Open all details; return the page's faults. Without axe, only its width is checked."""
         self.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         return list(wrong_with(self.page, axe, PHONE))
 
@@ -75,7 +75,7 @@ class Phone:
 def phones(
     served: Any, browser: Any
 ) -> Iterator[Callable[..., tuple[Callable[[str], Phone], dict[str, str], Any]]]:
-    """Return a maker of staged sites, and of phones that look at them."""
+    """Yield a function that makes a site and phones that visit it."""
     contexts: list[Any] = []
 
     def make(**rules: Any) -> tuple[Callable[[str], Phone], dict[str, str], Any]:
@@ -99,9 +99,9 @@ def phones(
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_every_page_is_accessible_and_fits_a_phone(site: Any, phones: Any, axe_source: str) -> None:
-    """On each page of the list, in both colour schemes, axe finds nothing and 320 px are enough.
+    """Axe finds nothing in both colour schemes, and 320 px are enough.
 
-    A page that is visited again with other rows in it is only measured: axe takes a second a page.
+    Axe takes a second per page: a page that is visited again with other rows is only measured.
     """
     wrong: dict[str, Any] = {}
     judged: set[tuple[str, int]] = set()
@@ -119,7 +119,7 @@ def test_every_page_is_accessible_and_fits_a_phone(site: Any, phones: Any, axe_s
 def opened(
     phones: Callable[..., Any], visits: Iterable[v.Visit]
 ) -> Iterator[tuple[v.Visit, Phone, int]]:
-    """Make each visit, on sites with its rules; yield it, its phone, and the page's status."""
+    """Make each visit on a site with its rules; yield it, its phone and the status."""
     for _, alike in groupby(sorted(visits, key=_rules), key=_rules):
         those = list(alike)
         of, refs, served = phones(**those[0].rules)
@@ -143,8 +143,7 @@ BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 40
 <form><input><button></button></form></main>"""
 
 
-def test_a_bad_page_is_found_out(browser: Any, axe_source: str) -> None:
-    """A page without a language and labels that is wider than a phone has all these faults."""
+def test_faults_of_a_bad_page_are_found(browser: Any, axe_source: str) -> None:
     context = browser.new_context(**SMALL)
     phone = Phone(context, "http://nowhere.example", {}, "visitor")
     phone.page.set_content(BAD)
@@ -171,11 +170,11 @@ ADMIN = {
     "admin:password_change": (),
     "admin:password_change_done": (),
 }
-"""Django's pages that belong to no table, or to one alone, with what they are called with."""
+"""Django's pages that belong to no table or to only one, with their arguments."""
 
 JUDGED = tuple(f"admin:{table}_" for table in ("people_person", "problems_problem", "judge_slot",
                "people_document", "perturb_version"))  # fmt: skip
-"""Tables whose pages axe judges: one with fields that can be changed, one with many links, …"""
+"""Tables whose pages axe checks: one with editable fields, one with many links, …"""
 
 NOT_SHOWN = {
     "admin:login": "leads to people:login",
@@ -193,9 +192,10 @@ NOT_SHOWN = {
 def test_djangos_admin_is_accessible_and_fits_a_phone(
     site: Any, phones: Any, axe_source: str
 ) -> None:
-    """On the admin's pages, too, with a row of each table, axe finds nothing and 320 px do.
+    """There is a row of each table. Axe finds nothing, and 320 px are enough.
 
-    axe judges some tables' pages; the others', of the same templates, are measured.
+    Axe checks the pages of some tables; those of the others, from the same templates, are only
+    measured.
     """
     of, _refs, served = phones()
     visits = dict(ADMIN)

@@ -1,4 +1,4 @@
-"""Families in a real browser: branches open in place, no script is needed, nothing hostile runs."""
+"""Families in a browser: branches, no scripts, and hostile texts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +59,7 @@ result = root.ref
 
 @pytest.fixture
 def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
-    """Return a server with families on it, and an opener of windows that keeps complaints."""
+    """Yield a server with families, a function that opens windows, and two ids."""
     site = served_anew(models=[])
     refs = site.do(GROWN)
     site.do(CURRENT)
@@ -68,8 +68,8 @@ def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
     windows.close()
 
 
-def test_branches_open_in_place(reader: Any) -> None:
-    """The keyboard opens what is folded, and more of the same; the focus stays with the reader."""
+def test_branches_open_in_place_by_keyboard(reader: Any) -> None:
+    """The focus moves to a version that was opened."""
     site, window, (root, last) = reader
     page = window()
     page.goto(f"{site.url}/families/{root}/")
@@ -87,8 +87,7 @@ def test_branches_open_in_place(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_no_script_is_needed(reader: Any) -> None:
-    """Without JavaScript every version is reached by links."""
+def test_families_are_readable_without_javascript(reader: Any) -> None:
     site, window, (_, last) = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/families/?q=so")
@@ -104,7 +103,7 @@ def test_no_script_is_needed(reader: Any) -> None:
 
 @pytest.mark.long
 def test_nothing_hostile_runs(reader: Any) -> None:
-    """Hostile sentences and options stand in the tree as texts, and nothing of theirs runs."""
+    """Hostile sentences and options are text in the tree."""
     site, window, _ = reader
     root = site.do(f"TEXTS = {list(TEXTS)!r}\n{HOSTILE}")
     page = window()

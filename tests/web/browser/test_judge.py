@@ -1,4 +1,4 @@
-"""Judging in a real browser: by keys alone, twice at once, without scripts, on a small screen."""
+"""Judging in a browser: keyboard, double clicks, two tabs, no scripts, and small screens."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ result = [[s.problem.ref, s.shown, s.local_choice, s.choice, s.ambiguous, s.asso
 
 @pytest.fixture
 def judging(served_anew: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]]]:
-    """Return a starter: a site with five problems, and a page of a judge who is logged in."""
+    """Yield a function that starts a site with five problems and opens a judge's page."""
     contexts = []
 
     def start(context: dict[str, Any] | None = None, **rules: Any) -> tuple[Any, Any]:
@@ -71,8 +71,8 @@ def _press(page: Any, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_three_problems_by_keys_alone(judging: Any) -> None:
-    """1, 2, A, S, C, Enter, N and U judge, mark, comment, send, pass on and take back, in place."""
+def test_judging_works_by_keyboard(judging: Any) -> None:
+    """1 and 2 choose, A and S mark, C comments, Enter submits, N skips, U undoes."""
     site, page = judging()
     faults = heard(page, [])
     page.evaluate("window.opened = 'once'")
@@ -105,8 +105,8 @@ def test_three_problems_by_keys_alone(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_an_answer_outlives_its_session(judging: Any) -> None:
-    """Choice and comment of a problem that came by htmx are there again after a log-in."""
+def test_answer_is_restored_after_a_lost_session(judging: Any) -> None:
+    """The problem was loaded by htmx."""
     _site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").first.click()
@@ -121,8 +121,7 @@ def test_an_answer_outlives_its_session(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_double_click_answers_one_problem(judging: Any) -> None:
-    """Two clicks on Send in a row keep one answer, and the next problem is shown unanswered."""
+def test_double_click_answers_one_problem(judging: Any) -> None:
     site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").first.click()
@@ -133,8 +132,7 @@ def test_a_double_click_answers_one_problem(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
-    """What one tab has answered, the other is told of; its comment is shown, its answer is none."""
+def test_second_tab_is_refused_and_keeps_its_comment(judging: Any) -> None:
     site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
     page.get_by_role("button", name="Send").wait_for()
@@ -154,7 +152,6 @@ def test_the_second_of_two_tabs_is_told(judging: Any) -> None:
 
 @pytest.mark.long
 def test_judging_works_without_scripts(judging: Any) -> None:
-    """With scripts off, the two steps, the marks and passing on work by their buttons."""
     site, page = judging({"java_script_enabled": False})
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").nth(1).click()
@@ -203,19 +200,19 @@ OUT_OF_REACH = """() => {
     if (scrollY) wrong.push(["scrolled", scrollY]);
     return wrong;
 }"""
-"""Of a page of judging: what a thumb does not reach (the upper third), and what lies hidden."""
+"""Controls in the upper third, which a thumb doesn't reach, and controls that are covered."""
 
 
 @pytest.mark.long
-def test_a_problem_of_thirty_words_is_judged_without_scrolling(
+def test_thirty_words_are_judged_on_a_phone_without_scrolling(
     judging: Any, axe_source: str
 ) -> None:
-    """At 360 × 740 both steps show the sentence whole and every button in the lower two thirds."""
+    """The screen has 360 × 740 px; every button is in its lower two thirds."""
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
     site, page = judging({**phone, "bypass_csp": True})
     site.do(THIRTY)
     page.get_by_role("button", name="Start judging").click()
-    for told in (0, 1):  # the second time with what takes the first answer back
+    for told in (0, 1):  # the second time with the button that undoes the first answer
         for step, button in ((1, "Show the whole sentence"), (2, "Send")):
             page.get_by_text(f"Step {step} of 2").wait_for()
             assert page.get_by_text("Undo").count() == told

@@ -1,4 +1,4 @@
-"""What people type outlives a lost session and a lost CSRF token; nobody else sees it."""
+"""Typed text survives a lost session or CSRF token, and only its author sees it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ FORM = 'document.querySelectorAll("main form")[at]'
 
 OURS = """one => one.name && !one.readOnly
     && !one.matches("button, fieldset, [type=hidden], [type=file]")"""
-"""A field that somebody fills in; nothing chooses a file again."""
+"""Whether a person fills in a field. Files can't be restored."""
 
 FORMS = f"""() => [...document.querySelectorAll("main form")].map((form, at) => [
     at, form.getAttribute("action") || location.pathname,
@@ -55,7 +55,7 @@ STORED = "() => JSON.stringify([{...sessionStorage}, {...localStorage}])"
 
 
 def _log_in(page: Any, name: str) -> None:
-    """Log in on this page, or on the one that its link leads to."""
+    """Log in on this page, or on the log-in page that it links to."""
     if not page.locator("main input[name=password]").count():
         with page.expect_navigation():
             page.evaluate("document.querySelector('a[href*=\"/login/?next=\"]').click()")
@@ -64,8 +64,8 @@ def _log_in(page: Any, name: str) -> None:
     press(page, "main form button")
 
 
-def _lose(page: Any, cookie: str, at: int) -> None:
-    """Send a form without a cookie, which is lost long enough for a draft to be saved."""
+def _submit_without_cookie(page: Any, cookie: str, at: int) -> None:
+    """Delete a cookie, wait until a draft would be saved, and submit the form."""
     page.context.clear_cookies(name=re.compile(cookie))
     page.wait_for_timeout(1000 if page.locator("form[data-save]").count() else 0)
     with page.expect_navigation():
@@ -73,10 +73,10 @@ def _lose(page: Any, cookie: str, at: int) -> None:
 
 
 def _difference(page: Any, role: str, at: int, cookie: str) -> Any:
-    """Type, lose a cookie, send, come back; return what was typed and what is there, or None."""
+    """Type, submit without a cookie, and return; if the text differs, return both versions."""
     page.evaluate(TYPE, at)
     typed, query = page.evaluate(TYPED, at), page.evaluate(QUERY, at)
-    _lose(page, cookie, at)
+    _submit_without_cookie(page, cookie, at)
     assert "a secret" not in page.evaluate(STORED)
     if cookie == "csrf" and not query:
         press(page, "main a.button")
@@ -90,8 +90,7 @@ def _difference(page: Any, role: str, at: int, cookie: str) -> Any:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_every_form_outlives_a_lost_session_and_token(site: Any, phones: Any) -> None:
-    """All that is typed on any page is there again after a log-in, or without its CSRF token."""
+def test_forms_survive_a_lost_session_and_a_lost_csrf_token(site: Any, phones: Any) -> None:
     tried: set[tuple[str, ...]] = set()
     wrong: dict[str, Any] = {}
     visits = [v.Visit("admin", "admin:people_document_add"), *v.VISITS]
@@ -110,10 +109,10 @@ def test_every_form_outlives_a_lost_session_and_token(site: Any, phones: Any) ->
     assert len(tried) > 40
 
 
-def test_kept_text_stays_with_its_account(site: Any, phones: Any) -> None:
-    """Another account does not see it; a log-out and a submission remove it from the browser.
+def test_kept_text_is_only_shown_to_its_account(site: Any, phones: Any) -> None:
+    """A log-out and a submission delete it.
 
-    What somebody typed before they logged in is theirs.
+    Text that was typed before a log-in belongs to the account that logs in.
     """
     of, refs, _served = phones()
     page, path = of("moderator").page, f"/moderate/people/{refs['judge']}/"
@@ -123,7 +122,7 @@ def test_kept_text_stays_with_its_account(site: Any, phones: Any) -> None:
         page.fill("#role-why", text)
         return next(at for at, _to, fields in page.evaluate(FORMS) if fields)
 
-    _lose(page, "session", begin("They click without reading."))
+    _submit_without_cookie(page, "session", begin("They click without reading."))
     _log_in(page, "the-admin")
     assert page.url.endswith(path)
     assert page.input_value("#role-why") == ""

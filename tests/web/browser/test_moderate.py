@@ -1,4 +1,4 @@
-"""Moderation in a real browser, on a real server: keys, bulk, undo, two tabs, small screens."""
+"""Moderation in a browser: keyboard, actions on many problems, undo, and small screens."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -45,7 +45,7 @@ result = dict(Problem.objects.values_list("ref", "state"))
 
 @pytest.fixture
 def moderated(served_anew: Any) -> Any:
-    """Return a server with four held twins and a moderator."""
+    """Return a server with four twins on hold and two moderators."""
     site = served_anew()
     site.people("ann", eva="moderator", max="moderator")
     site.do(TWINS)
@@ -54,7 +54,7 @@ def moderated(served_anew: Any) -> Any:
 
 @pytest.fixture
 def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Return a maker of pages of a browser in which somebody is logged in."""
+    """Yield a function that opens the queue as a logged-in person."""
     contexts = []
 
     def make(site: Any, name: str = "eva", **options: Any) -> Any:
@@ -71,8 +71,8 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
         context.close()
 
 
-def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Any) -> None:
-    """On a phone the names stay in view when the numbers are scrolled; on a desk all are seen."""
+def test_wide_table_keeps_its_names_in_view(moderated: Any, open_page: Any) -> None:
+    """On a phone, when it is scrolled; on a desktop, the whole table fits."""
     page = open_page(moderated, viewport={"width": 360, "height": 640})
     page.goto(f"{moderated.url}/moderate/people/")
     scroll = page.locator(".scroll")
@@ -83,8 +83,7 @@ def test_a_wide_table_keeps_its_names(moderated: Any, open_page: Any) -> None:
     assert scroll.evaluate("one => one.scrollWidth - one.clientWidth") == 0
 
 
-def test_keys_alone_moderate(moderated: Any, open_page: Any) -> None:
-    """With letters alone one decides, undoes and looks closely; the content policy refuses none."""
+def test_moderation_works_by_keyboard(moderated: Any, open_page: Any) -> None:
     page = open_page(moderated)
     key = page.keyboard.press
     key("j")
@@ -115,10 +114,9 @@ def test_keys_alone_moderate(moderated: Any, open_page: Any) -> None:
 
 
 @pytest.mark.long
-def test_letters_are_text_in_a_field_and_can_be_switched_off(
+def test_shortcuts_are_ignored_in_fields_and_can_be_disabled(
     moderated: Any, open_page: Any
 ) -> None:
-    """Typed into a field, letters act on nothing; switched off, they do nowhere, from then on."""
     page = open_page(moderated)
     page.keyboard.press("/")
     page.keyboard.type("jacket wrl")
@@ -135,8 +133,7 @@ def test_letters_are_text_in_a_field_and_can_be_switched_off(
 
 
 @pytest.mark.long
-def test_bulk_asks_with_the_count_and_is_undone(moderated: Any, open_page: Any) -> None:
-    """All that match are counted before, done after, and given back by one press."""
+def test_action_on_all_shows_its_count_and_can_be_undone(moderated: Any, open_page: Any) -> None:
     page = open_page(moderated)
     page.check("#everything")
     press(page, "button[value=withdraw]")
@@ -151,8 +148,7 @@ def test_bulk_asks_with_the_count_and_is_undone(moderated: Any, open_page: Any) 
 
 
 @pytest.mark.long
-def test_without_scripts_everything_works(moderated: Any, open_page: Any) -> None:
-    """Without JavaScript a moderator filters, picks, decides and undoes."""
+def test_moderation_works_without_javascript(moderated: Any, open_page: Any) -> None:
     page = open_page(moderated, java_script_enabled=False)
     page.goto(f"{moderated.url}/moderate/?state=held&text=umbrella")
     assert page.locator("[data-row]").count() == 2

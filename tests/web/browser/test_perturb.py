@@ -1,4 +1,4 @@
-"""Perturbing in a real browser: keyboard, live marks, offline, back, two tabs, a phone, a model."""
+"""Perturbing in a browser: keyboard, live marks, offline, two tabs, and predictions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,7 +34,7 @@ result = list(Problem.objects.exclude(ref="root").order_by("pk").values_list("se
 
 
 class Desk:
-    """Ann at her desk: a server with its models, a browser that is logged in, an original."""
+    """A server with models, a browser in which ann is logged in, and an original."""
 
     def __init__(self, site: Any, browser: Any):
         self.site, self.windows = site, Windows(browser, CUT)
@@ -44,17 +44,17 @@ class Desk:
         self.address = f"{site.url}/perturb/root/"
 
     def page(self, **settings: Any) -> Any:
-        """Open a window in a context of its own."""
+        """Open a window in a new context."""
         return self.windows.open(self.session, **settings)
 
     def made(self) -> list[str]:
-        """Return the sentences that were sent."""
+        """Return the submitted sentences."""
         return list(self.site.do(_MADE))
 
 
 @pytest.fixture
 def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
-    """Seat Ann; afterwards no page may have complained."""
+    """Yield a desk; fail if one of its pages had an error."""
     made = Desk(served_anew(models=BUILT_IN), browser)
     yield made
     made.windows.close()
@@ -66,15 +66,15 @@ def _type(page: Any, sentence: str = CHILD, answer: int = 1) -> None:
     page.wait_for_selector(".tally.ready")
 
 
-def _answered(page: Any) -> None:
-    """Wait until every model has answered and the page asks no more."""
+def _wait_for_predictions(page: Any) -> None:
+    """Wait until all models have answered and the page no longer asks for them."""
     page.wait_for_url("**/perturb/made/*/")
     page.wait_for_selector(".bars")
     page.wait_for_selector("#predictions:not([hx-get])")
 
 
-def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
-    """From the list to the predictions of both models, and on from there, no mouse is needed."""
+def test_version_can_be_made_by_keyboard_and_perturbed_further(desk: Desk) -> None:
+    """The page shows the predictions of both models."""
     page = desk.page()
     page.goto(f"{desk.site.url}/perturb/?q=councilmen")
     page.focus("a.button[href='/perturb/root/']")
@@ -96,7 +96,7 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
     expect(page.locator("#tally")).to_have_text("Ready to send.")
     expect(page.locator(".depths .word")).to_have_text("flipped")
     keys.press("Control+Enter")
-    _answered(page)
+    _wait_for_predictions(page)
     assert page.locator(".prediction").count() == 2
     assert page.locator(".bars meter").count() == 4
     assert page.inner_text("#verdict")
@@ -107,7 +107,7 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
     _type(page, GRANDCHILD)
     expect(page.locator(".depths dd").first).to_have_text("2")
     page.click("#submit")
-    _answered(page)
+    _wait_for_predictions(page)
     assert page.locator(".path .step").count() == 3
     press(page, "text=Perturb the same parent again")
     assert page.input_value("#sentence") == CHILD
@@ -115,11 +115,8 @@ def test_three_generations_by_the_keyboard_alone(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
-    """Offline nothing is sent and all is kept; the next tab has it, and sends it.
-
-    On a phone, too, the whole message is seen.
-    """
+def test_text_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
+    """On a phone, the whole message is visible."""
     page = desk.page(viewport={"width": 360, "height": 740})
     page.goto(desk.address)
     _type(page)
@@ -147,8 +144,7 @@ def test_what_was_typed_survives_a_closed_tab_and_a_lost_connection(desk: Desk) 
 
 
 @pytest.mark.long
-def test_two_tabs_send_two_sentences(desk: Desk) -> None:
-    """What one tab sends takes nothing from what is typed in the other."""
+def test_two_tabs_submit_two_sentences(desk: Desk) -> None:
     page = desk.page()
     page.goto(desk.address)
     other = desk.windows.another(page.context)
@@ -164,8 +160,7 @@ def test_two_tabs_send_two_sentences(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
-    """The box with the faults has the focus; mending a field takes its fault away."""
+def test_errors_get_the_focus_and_disappear_when_corrected(desk: Desk) -> None:
     page = desk.page()
     page.goto(desk.address)
     page.fill("#sentence", "No blank here at all.")
@@ -182,8 +177,8 @@ def test_a_refusal_is_where_the_eyes_and_the_keyboard_are(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_the_parents_words_come_back(desk: Desk) -> None:
-    """The button puts the parent's words back, and Ctrl+Z one's own."""
+def test_button_restores_the_parents_words(desk: Desk) -> None:
+    """Ctrl+Z restores one's own words."""
     page = desk.page()
     page.goto(desk.address)
     _type(page)
@@ -196,8 +191,7 @@ def test_the_parents_words_come_back(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_all_of_it_works_without_scripts(desk: Desk) -> None:
-    """Check, send, and look again, with scripts switched off."""
+def test_perturbing_works_without_javascript(desk: Desk) -> None:
     page = desk.page(java_script_enabled=False)
     page.goto(desk.address)
     page.fill("#sentence", CHILD)

@@ -1,4 +1,4 @@
-"""Reading in a real browser against a real server: search, download, back, phone, dark, hostile."""
+"""Reading in a browser: search, downloads, keyboard, hostile texts, and navigation."""
 
 import gzip
 import json
@@ -57,7 +57,7 @@ result = None
 
 @pytest.fixture
 def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
-    """Return a server with problems on it, and an opener of windows that keeps complaints."""
+    """Yield a server with problems, a function that opens windows, and a problem's id."""
     site = served_anew()
     ref = site.do(_FILL)
     windows = Windows(browser, "status of 4")
@@ -71,8 +71,7 @@ def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
     windows.close()
 
 
-def test_search_details_and_the_way_back(reader: Any) -> None:
-    """A search narrows the list without a reload, its words are marked, and Back brings it back."""
+def test_search_and_pages_work_with_the_back_button(reader: Any) -> None:
     site, window, _ = reader
     page = window()
     page.goto(f"{site.url}/problems/")
@@ -98,8 +97,7 @@ def test_search_details_and_the_way_back(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_reading_needs_no_script(reader: Any) -> None:
-    """Search, filters and pages work with JavaScript switched off."""
+def test_reading_works_without_javascript(reader: Any) -> None:
     site, window, _ = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/problems/")
@@ -114,8 +112,7 @@ def test_reading_needs_no_script(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_files_are_saved(reader: Any) -> None:
-    """A click saves the file under its name, plain and packed, with what the page shows."""
+def test_downloads_are_saved_under_their_names(reader: Any) -> None:
     site, window, _ = reader
     page = window(accept_downloads=True)
     page.goto(f"{site.url}/download/?q=umbrella")
@@ -131,8 +128,7 @@ def test_files_are_saved(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_keyboard_reaches_the_content_first(reader: Any) -> None:
-    """The first stop of the Tab key skips the navigation."""
+def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
     site, window, _ = reader
     page = window()
     page.goto(f"{site.url}/problems/")
@@ -144,7 +140,7 @@ def test_a_keyboard_reaches_the_content_first(reader: Any) -> None:
 
 @pytest.mark.long
 def test_nothing_hostile_runs(reader: Any) -> None:
-    """With hostile texts in every column, no page runs, loads or sends anything of theirs."""
+    """Hostile texts are in every column; no page runs, loads or sends any of them."""
     site, window, _ = reader
     site.do(f"TEXTS = {list(TEXTS)!r}\n{_HOSTILE}")
     page = window()
@@ -180,11 +176,8 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 
 
 @pytest.mark.long
-def test_the_navigation_is_one_row(served_anew: Any, browser: Any) -> None:
-    """The top is one row, an admin's, too; on a phone its button opens all links, Escape none.
-
-    So it is for a long name.
-    """
+def test_navigation_is_one_row_and_a_menu_on_phones(served_anew: Any, browser: Any) -> None:
+    """On a phone a button opens the links, and Escape closes them. Long names fit, too."""
     site = served_anew()
     site.people(eva="admin", **{LONG_NAME: "admin"})
     context = browser.new_context(

@@ -1,4 +1,4 @@
-"""Somebody who never sees a terminal sets a site up, in a real browser on a real server."""
+"""Setting up a site in a browser, without a terminal."""
 
 import json
 import re
@@ -37,8 +37,8 @@ result = [Problem.objects.filter(gold=False, embargo=False).count(),
 """
 
 
-def _entered(site: Any, browser: Any) -> Any:
-    """Return a window of the first admin, who has come in by the link that the server printed."""
+def _log_in_first_admin(site: Any, browser: Any) -> Any:
+    """Return the first admin's page, opened by the link that the server printed."""
     page = browser.new_context(base_url=site.url, bypass_csp=True).new_page()
     page.goto(re.search(r"First admin (\S+)", site.printed)[1])
     page.fill("main input[name=name]", "adam")
@@ -49,9 +49,8 @@ def _entered(site: Any, browser: Any) -> Any:
     return page
 
 
-def test_a_first_admin_is_led_to_the_settings_and_they_hold(served: Any, browser: Any) -> None:
-    """What is refused is told, what was typed is not lost, and a new name holds at once."""
-    page = _entered(served(), browser)
+def test_first_admin_changes_settings_and_corrects_an_error(served: Any, browser: Any) -> None:
+    page = _log_in_first_admin(served(), browser)
     press(page, "a:has-text('Name and contact')")
     page.fill("[name=title]", "Twins of Graz")
     page.fill("[name=judges]", "2")
@@ -64,9 +63,11 @@ def test_a_first_admin_is_led_to_the_settings_and_they_hold(served: Any, browser
 
 
 @pytest.mark.long
-def test_a_large_file_is_sent_in_pieces(served: Any, browser: Any, tmp_path: Path) -> None:
-    """What is refused is told in the site's words; cancelled, it rests; a lost piece goes again."""
-    page = _entered(served(options=("--work",)), browser)
+def test_large_upload_can_be_refused_cancelled_and_retried(
+    served: Any, browser: Any, tmp_path: Path
+) -> None:
+    """Files are uploaded in pieces; a lost piece is sent again."""
+    page = _log_in_first_admin(served(options=("--work",)), browser)
     path, held = tmp_path / "large.jsonl", list[Any]()
     path.write_text("".join(
         json.dumps({"id": f"{n}", "sentence": f"The {thing} hit it as the _ was thin.",
@@ -101,12 +102,12 @@ def test_a_large_file_is_sent_in_pieces(served: Any, browser: Any, tmp_path: Pat
 
 
 @pytest.mark.long
-def test_a_site_is_set_up_in_a_browser_alone(
+def test_site_can_be_set_up_only_in_a_browser(
     served: Any, browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
-    """From the one link that the server prints to a backup, each page without a finding of axe."""
+    """From the link that the server prints to a backup, axe finds nothing on any page."""
     site = served(options=("--work",))
-    page = _entered(site, browser)
+    page = _log_in_first_admin(site, browser)
     wrong: dict[str, Any] = {}
 
     def look(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Writing in a real browser against a real server: keyboard, offline, back, two windows, phone."""
+"""Writing in a browser: keyboard, offline, two tabs, no scripts, and small screens."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -31,7 +31,7 @@ result = [[half.sentence for half in halves] for halves in found]
 
 
 class Desk:
-    """Ann at her desk: a server, a browser that is logged in, and a draft on a topic."""
+    """A server, a browser in which ann is logged in, and her draft on a topic."""
 
     def __init__(self, site: Any, browser: Any):
         self.site, self.windows = site, Windows(browser, CUT)
@@ -40,24 +40,24 @@ class Desk:
         self.address = f"{site.url}/write/{self.ref}/"
 
     def page(self, **settings: Any) -> Any:
-        """Open a window in a context of its own."""
+        """Open a window in a new context."""
         return self.windows.open(self.session, **settings)
 
     def twins(self) -> Any:
-        """Return the sentences of each twin that was sent, by their answers."""
+        """Return the sentences of each submitted twin, sorted by answer."""
         return self.site.do(_TWINS)
 
 
 @pytest.fixture
 def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
-    """Seat Ann; afterwards no page may have complained."""
+    """Yield a desk; fail if one of its pages had an error."""
     made = Desk(served_anew(goal=1000), browser)
     yield made
     made.windows.close()
 
 
 def _type_all(page: Any) -> None:
-    """Fill the form as a person would, with what is in FORM."""
+    """Fill in the form with FORM."""
     page.check("#domain-physical")
     for name in ("option_1", "option_2", "sentence_1", "sentence_2"):
         page.fill(f"#{name}", FORM[name])
@@ -67,8 +67,7 @@ def _saved(page: Any) -> None:
     page.wait_for_selector("#saved:has-text('Saved at')")
 
 
-def test_times_are_in_the_readers_zone(desk: Desk) -> None:
-    """A draft's time of saving is local, names its zone, and carries the exact time."""
+def test_times_are_in_the_readers_time_zone(desk: Desk) -> None:
     page = desk.page(timezone_id="Asia/Kolkata")
     page.goto(desk.address)
     page.fill("#option_1", "hose")
@@ -82,8 +81,7 @@ def test_times_are_in_the_readers_zone(desk: Desk) -> None:
         page.reload()
 
 
-def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
-    """From the draft to the sent twin no mouse is needed, and live checks follow the typing."""
+def test_twin_can_be_written_by_keyboard(desk: Desk) -> None:
     page = desk.page()
     page.goto(desk.address)
     keys = page.keyboard
@@ -101,7 +99,7 @@ def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
     keys.press("Tab")  # the answer of the first half: preset to the first option
     assert page.evaluate("document.activeElement.id") == "answer_1_0"
     assert page.inner_text("label[for=answer_1_0]") == "kettle"
-    keys.press("ArrowDown")  # the other option: the second half's answer turns with it
+    keys.press("ArrowDown")  # the other option: the second half's answer changes, too
     assert page.is_checked("#answer_2_0")
     keys.press("ArrowUp")
     assert page.is_checked("#answer_2_1")
@@ -119,8 +117,7 @@ def test_a_whole_twin_by_the_keyboard_alone(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
-    """Typed without a connection, then the tab is closed: the next tab has it and saves it."""
+def test_text_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
     page = desk.page()
     page.goto(desk.address)
     page.context.set_offline(True)
@@ -138,8 +135,7 @@ def test_what_was_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
-    """What was typed while the connection was gone is saved when it is back, without a click."""
+def test_text_is_saved_when_the_connection_returns(desk: Desk) -> None:
     page = desk.page()
     page.goto(desk.address)
     page.context.set_offline(True)
@@ -152,7 +148,6 @@ def test_a_lost_connection_is_made_up_for(desk: Desk) -> None:
 
 @pytest.mark.long
 def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
-    """The later tab is shown both texts and overwrites only when told; the other one then sees."""
     one = desk.page()
     two = desk.windows.another(one.context)
     one.goto(desk.address)
@@ -174,8 +169,7 @@ def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_everything_works_without_a_script(desk: Desk) -> None:
-    """Draw, check, be refused, mend and send: buttons alone do it."""
+def test_writing_works_without_javascript(desk: Desk) -> None:
     page = desk.page(java_script_enabled=False)
     page.goto(f"{desk.site.url}/write/")
     press(page, "text=Draw a topic and write")
@@ -204,8 +198,7 @@ UNDER_THE_BAR = """() => {
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_focus_is_never_under_the_bar(desk: Desk, width: int) -> None:
-    """Whatever Tab leads to, the bar that sends does not hide it; and the bar is always seen."""
+def test_bar_with_the_submit_button_never_hides_the_focus(desk: Desk, width: int) -> None:
     page = desk.page(viewport={"width": width, "height": 640})
     page.goto(desk.address)
     met = set()
@@ -221,8 +214,8 @@ def test_the_focus_is_never_under_the_bar(desk: Desk, width: int) -> None:
 
 
 @pytest.mark.long
-def test_a_refusal_is_gone_once_it_is_mended(desk: Desk) -> None:
-    """The button that copies is above the error of the second half; a correct form has no error."""
+def test_errors_disappear_when_the_form_is_corrected(desk: Desk) -> None:
+    """The copy button is above the error of the second half."""
     page = desk.page()
     page.goto(desk.address)
     page.click("#submit")

@@ -1,4 +1,4 @@
-"""The figures of one family are those of `winosmith.metrics`."""
+"""Statistics of one family equal those of `winosmith.metrics`."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from winosmith.web.problems.states import get_public_problems
 def _stability(
     found: dict[str, Any], wrong: set[str], kind: Any, ties: frozenset[str] = frozenset()
 ) -> Any:
-    """Return what `metrics.measure_stability` makes of the family."""
+    """Return `metrics.measure_stability` of the family."""
     data = Dataset(as_problem(problem) for problem in found.values())
     answers = [
         Prediction(p.ref, 0, tied=(0, 1))
@@ -36,8 +36,9 @@ def _stability(
 
 @pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
 @pytest.mark.parametrize("kind", ["declared", "lineage", "edit"])
-def test_they_are_those_of_the_metrics(db: Any, wrong: set[str], kind: Any) -> None:
-    """Error depths, nulls and accuracies by depth are what `metrics.measure_stability` says."""
+def test_error_depths_and_accuracies_equal_those_of_metrics(
+    db: Any, wrong: set[str], kind: Any
+) -> None:
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
@@ -56,8 +57,8 @@ def test_they_are_those_of_the_metrics(db: Any, wrong: set[str], kind: Any) -> N
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_ties_are_worth_what_the_metrics_say(db: Any, answer: int) -> None:
-    """A tie is half right and half an error, is told as one, and ends half a path."""
+def test_ties_count_as_in_metrics(db: Any, answer: int) -> None:
+    """A tie is half correct and half an error, is counted as a tie, and ends half a path."""
     Problem.objects.update(answer=answer)
     found, alpha = family(), model()
     Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
@@ -78,8 +79,8 @@ def test_ties_are_worth_what_the_metrics_say(db: Any, answer: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_a_tie_is_no_fool_on_the_boards(db: Any, ann: Any, answer: int) -> None:
-    """Wherever the answers stand, who made models undecided fooled none, in list and board."""
+def test_ties_do_not_count_as_fooled_models(db: Any, ann: Any, answer: int) -> None:
+    """Neither in the list of families nor on the board, whichever option is correct."""
     found, alpha = family(by=ann), model()
     Problem.objects.update(answer=answer)
     for problem in found.values():
@@ -91,10 +92,10 @@ def test_a_tie_is_no_fool_on_the_boards(db: Any, ann: Any, answer: int) -> None:
 
 
 @pytest.mark.parametrize("options", [2, 3])
-def test_the_list_counts_ties_as_the_page_of_a_family_does(
+def test_list_counts_ties_like_the_page_of_a_family(
     database: Any, visit: Any, options: int
 ) -> None:
-    """On either database, a model that ties on every version has answered, and n errors agree."""
+    """A model that ties on every version has answered."""
     names = ("cup", "jug", "pan")[:options]
     root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
     alpha, beta = model("alpha"), model("beta")
@@ -122,8 +123,8 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     }  # fmt: skip
 
 
-def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(db: Any) -> None:
-    """With hidden versions on the way, error depths of the download are those of the page."""
+def test_error_depths_of_public_data_equal_those_of_the_page(db: Any) -> None:
+    """Even if a version on the way is hidden."""
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
@@ -141,8 +142,7 @@ def test_the_public_download_gives_the_figures_of_a_family_with_hidden_ones(db: 
         )  # fmt: skip
 
 
-def test_what_was_not_answered_is_no_error(db: Any) -> None:
-    """Versions that wait, came late or failed are in no figure but the number not answered."""
+def test_unanswered_versions_are_only_counted_as_unanswered(db: Any) -> None:
     found, alpha = family(), model()
     says(alpha, found["root"])
     says(alpha, found["old"], False)
@@ -154,8 +154,7 @@ def test_what_was_not_answered_is_no_error(db: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
-def test_a_page_prints_figures_as_reports_do(db: Any, value: float) -> None:
-    """Shares, their intervals and p-values are the same text on a page and in a report."""
+def test_pages_format_numbers_like_reports(db: Any, value: float) -> None:
     assert (to_percent(value), format_p_value(value)) == (
         report.percent(value),
         report.probability(value),

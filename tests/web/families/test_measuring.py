@@ -1,4 +1,4 @@
-"""What is measured over all families is what winosmith measures on the downloads."""
+"""Statistics over all families equal those that winosmith computes from the downloads."""
 
 import json
 import sys
@@ -27,16 +27,15 @@ def _saved(client: Any, path: str, to: Path) -> Path:
     return to
 
 
-def _rid(record: Any) -> Any:
-    """Return a record as JSON gives it back, without the families."""
+def _without_families(record: Any) -> Any:
+    """Return a record after a JSON round trip, without its families."""
     return json.loads(json.dumps({k: v for k, v in record.items() if k != "families"}))
 
 
 @pytest.mark.parametrize("depth", ["declared", "lineage", "edit"])
-def test_the_downloads_give_the_figures_of_the_page(
+def test_score_of_the_downloads_equals_the_page(
     db: Any, visit: Any, tmp_path: Path, depth: str
 ) -> None:
-    """`winosmith score --by lineage` on the files says what the page says, signature included."""
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
         family(alpha, beta, word=word)
@@ -51,8 +50,8 @@ def test_the_downloads_give_the_figures_of_the_page(
     assert ran.exit_code == 0, ran.output
     said = json.loads(ran.stdout)
     page = Measured.objects.get(depth=depth)
-    assert {one["name"]: _rid(one["stability"]) for one in page.answers} == {
-        name: _rid(record) for name, record in _solvers(said).items()
+    assert {one["name"]: _without_families(one["stability"]) for one in page.answers} == {
+        name: _without_families(record) for name, record in _solvers(said).items()
     }
     body = client.get(f"/families/models/?depth={depth}").content.decode()
     for one in page.answers:
@@ -60,8 +59,8 @@ def test_the_downloads_give_the_figures_of_the_page(
         assert to_fixed(one["stability"]["mean"]["value"], ".2f") in body
 
 
-def test_the_page_tells_against_whom_versions_were_written(db: Any, visit: Any) -> None:
-    """Models whose answers contributors saw are named with how many versions were to fool them."""
+def test_page_names_the_models_that_versions_were_to_fool(db: Any, visit: Any) -> None:
+    """Contributors saw the answers of these models."""
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
     assert measure_if_changed()
@@ -77,7 +76,7 @@ def test_the_page_tells_against_whom_versions_were_written(db: Any, visit: Any) 
 
 
 def _solvers(said: Any) -> dict[str, Any]:
-    """Return the records of the solvers out of what the command wrote."""
+    """Return the solvers' records from the output of the command."""
     if isinstance(said, dict):
         if "solvers" in said and "depth" in said:
             found: dict[str, Any] = said["solvers"]
@@ -88,8 +87,9 @@ def _solvers(said: Any) -> dict[str, Any]:
     return {}
 
 
-def test_files_of_predictions_are_those_of_the_formats(db: Any, visit: Any, tmp_path: Path) -> None:
-    """The file of a model is, byte for byte, what `answers.write_predictions` writes."""
+def test_file_of_predictions_equals_that_of_write_predictions(
+    db: Any, visit: Any, tmp_path: Path
+) -> None:
     alpha = model("alpha")
     found = family(alpha)
     alone = version(None, "The cup hit no jug and the _ broke .")
@@ -117,8 +117,7 @@ def test_files_of_predictions_are_those_of_the_formats(db: Any, visit: Any, tmp_
     assert client.get("/families/data/alpha").status_code == 404
 
 
-def test_it_is_measured_anew_when_something_changed(db: Any) -> None:
-    """Nothing new, nothing measured; one more answer, and the figures are others."""
+def test_families_are_measured_again_only_after_a_change(db: Any) -> None:
     alpha = model("alpha")
     found = family(alpha)
     assert measure_if_changed()
@@ -132,10 +131,9 @@ def test_it_is_measured_anew_when_something_changed(db: Any) -> None:
     assert "never" not in row["fault"]
 
 
-def test_the_page_says_what_can_not_be_measured(
+def test_page_reports_missing_answers_and_missing_lifelines(
     db: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without lifelines the page says what to install; without an answer, that there is none."""
     alpha = model("alpha")
     assert "The results are being computed." in visit().get("/families/models/").content.decode()
     assert measure_if_changed()
@@ -152,8 +150,7 @@ def test_the_page_says_what_can_not_be_measured(
     assert "winosmith[stability]" not in visit().get("/families/models/").content.decode()
 
 
-def test_drawings_pass_the_policy(db: Any, visit: Any) -> None:
-    """The page has a survival curve and accuracies as SVG, and no style in any element."""
+def test_charts_are_svg_without_inline_styles(db: Any, visit: Any) -> None:
     family(model("alpha"))
     measure_if_changed()
     page = visit().get("/families/models/").content.decode()
@@ -164,8 +161,7 @@ def test_drawings_pass_the_policy(db: Any, visit: Any) -> None:
     assert "var(--one)" in page
 
 
-def test_the_worker_measures_what_has_changed(database: Any, visit: Any) -> None:
-    """A page shows the figures once the worker has found them; nothing is measured twice."""
+def test_worker_measures_changed_families_once(database: Any, visit: Any) -> None:
     family(model("alpha"))
     assert "These numbers were computed" not in visit().get("/families/models/").content.decode()
     take_over_jobs()

@@ -1,4 +1,4 @@
-"""The pages of families: what they show, where they lead, and to whom."""
+"""Pages of families: their contents, their links, and who sees them."""
 
 import re
 from typing import Any
@@ -15,12 +15,12 @@ HX = {"HTTP_HX_REQUEST": "true"}
 
 
 def _text(answer: Any) -> str:
-    """Return what can be read on a page."""
+    """Return the visible text of a page."""
     return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
 
 
-def test_the_list_tells_of_each_family(visit: Any) -> None:
-    """A family's versions, depth and each model's errors are listed; search and order work."""
+def test_list_shows_versions_depth_and_errors_of_each_family(visit: Any) -> None:
+    """It can be searched and sorted."""
     alpha, beta = model("alpha"), model("beta")
     first = family(alpha, beta)
     second = family(beta, alpha, word="lamp")
@@ -35,16 +35,15 @@ def test_the_list_tells_of_each_family(visit: Any) -> None:
     assert "No version contains these words." in _text(visit().get("/families/?q=zebra"))
 
 
-def test_most_fooling_comes_first(visit: Any) -> None:
-    """By fooling, the family with most wrong answers of current models is first."""
+def test_families_can_be_sorted_by_incorrect_answers(visit: Any) -> None:
+    """Only answers of current models count."""
     beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
     hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
     page = visit().get("/families/?sort=fooling").content.decode()
     assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
 
 
-def test_the_list_is_paged(visit: Any) -> None:
-    """Of 25 families, 20 are on the first page and 5 on the second; each is on one."""
+def test_list_of_families_is_paged(visit: Any) -> None:
     refs = []
     for number in range(25):
         root = version(None, f"The cup hit jug {number} and the _ broke .")
@@ -55,8 +54,7 @@ def test_the_list_is_paged(visit: Any) -> None:
     assert "Page 2 of 2" in pages[1]
 
 
-def test_the_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
-    """Each version has what was put in and lost, its three depths, and right or wrong in words."""
+def test_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
     found = family(model("alpha"), model("beta"))
     answer = visit().get(f"/families/{found['root'].ref}/")
     body, text = answer.content.decode(), _text(answer)
@@ -74,8 +72,7 @@ def test_the_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
     assert visit().get(f"/families/{found['root'].ref}/?depth=nosuch").status_code == 404
 
 
-def test_ties_and_waiting_are_told_in_words(visit: Any) -> None:
-    """A model that could not decide, waits, was late, failed or was not asked is told so."""
+def test_ties_and_missing_answers_are_shown_in_words(visit: Any) -> None:
     found, alpha = family(), model()
     says(alpha, found["root"], tie=True)
     says(alpha, found["old"], None)
@@ -86,8 +83,7 @@ def test_ties_and_waiting_are_told_in_words(visit: Any) -> None:
         assert words in text
 
 
-def test_a_version_leads_to_its_family(visit: Any) -> None:
-    """The address of a version leads to its tree, opened there, with the way from the root."""
+def test_address_of_a_version_redirects_to_its_family(visit: Any) -> None:
     found = family()
     answer = visit().get(f"/families/{found['old_big'].ref}/")
     assert answer.status_code == 302
@@ -100,8 +96,8 @@ def test_a_version_leads_to_its_family(visit: Any) -> None:
     assert focus[1] == found["old_big"].ref
 
 
-def test_a_branch_is_loaded_or_led_to(visit: Any) -> None:
-    """Of a parent with many versions some are shown; the rest comes as a part, or as a page."""
+def test_rest_of_a_long_branch_is_loaded_or_redirected_to(visit: Any) -> None:
+    """With htmx, the rest is a part; without it, the browser is redirected to a page."""
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
     refs = []
@@ -123,8 +119,7 @@ def test_a_branch_is_loaded_or_led_to(visit: Any) -> None:
     assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
 
 
-def test_folded_branches_count_what_is_wrong(visit: Any) -> None:
-    """A chain of 12 is folded somewhere, with how many versions are below and how many wrong."""
+def test_folded_branches_count_incorrect_versions(visit: Any) -> None:
     alpha = model()
     now = version(None, "The cup hit the jug and the _ broke .")
     root = now
@@ -140,16 +135,15 @@ def test_folded_branches_count_what_is_wrong(visit: Any) -> None:
     assert "7 steps before this one are not shown." in far
 
 
-def test_a_sentence_without_versions_has_a_page(visit: Any) -> None:
-    """Nobody has perturbed it yet: the page says so and offers to."""
+def test_sentence_without_versions_has_a_page(visit: Any) -> None:
     root = version(None, "The cup hit the jug and the _ broke .")
     answer = visit().get(f"/families/{root.ref}/")
     assert "No version of this sentence is public yet." in _text(answer)
     assert f'href="/perturb/{root.ref}/"' in answer.content.decode()
 
 
-def test_own_versions_are_marked(visit: Any, bob: Any, ann: Any) -> None:
-    """Ann sees her unjudged version, marked and counted in her figures; nobody else's move."""
+def test_own_unjudged_versions_are_marked_and_counted(visit: Any, bob: Any, ann: Any) -> None:
+    """Other people's pages stay the same."""
     alpha = model()
     found = family(alpha)
     path = f"/families/{found['root'].ref}/"
@@ -169,8 +163,8 @@ def test_own_versions_are_marked(visit: Any, bob: Any, ann: Any) -> None:
     assert [(wrong + 1, all_ + 1) for wrong, all_ in counts[0]][-1:] == counts[1][-1:], counts
 
 
-def test_the_board_counts_what_is_valid(visit: Any, person: Any, ann: Any, bob: Any) -> None:
-    """Versions, fools by model, the deepest, families; ties share a rank; names are none."""
+def test_board_counts_only_valid_versions(visit: Any, person: Any, ann: Any, bob: Any) -> None:
+    """Equal entries share a rank, and the page contains pseudonyms instead of names."""
     eve = person("eve")
     alpha, beta = model("alpha"), model("beta")
     found = family(alpha, beta, by=ann)

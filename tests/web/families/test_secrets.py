@@ -1,4 +1,4 @@
-"""What nobody may see changes nothing on any page, in any part or file of families."""
+"""Hidden versions change no page, part or file of families."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "embargo": {"embargo": True},
     "gold": {"gold": True},
 }
-"""Every way not to be public."""
+"""The fields of problems that are not public, for each reason."""
 
 HX = {"HTTP_HX_REQUEST": "true"}
 
@@ -66,15 +66,15 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
     return answer.status_code, body, answer.get("ETag"), answer.get("X-Data-Digest")
 
 
-def _same(client: Any, path: str, ref: str) -> bool:
-    """Return whether the page of a hidden id is that of an id that was never given."""
+def _looks_missing(client: Any, path: str, ref: str) -> bool:
+    """Return whether the page of a hidden id equals that of an id that never existed."""
     (status, body, *_), none = _answer(client, path), _answer(client, path.replace(ref, "none"))
     return (status, body.replace(ref.encode(), b"none")) == none[:2]
 
 
 @pytest.fixture
 def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test download as often as it wants."""
+    """Lift the limit on downloads."""
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
 
 
@@ -86,10 +86,9 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("moderator", marks=pytest.mark.long),
     ],
 )
-def test_hidden_versions_change_nothing(
+def test_hidden_versions_change_no_answer(
     visit: Any, person: Any, ann: Any, unlimited: None, who: str
 ) -> None:
-    """With hidden versions that fool models beside the public ones, every answer is the same."""
     eve = person("eve", is_moderator=who == "moderator")
     alpha = model("alpha")
     found = family(alpha, by=ann)
@@ -107,30 +106,29 @@ def test_hidden_versions_change_nothing(
         after = {path: _answer(client, path) for path in before}
         assert [(kind, path) for path in before if before[path] != after[path]] == []
         asked = f"/families/{found['root'].ref}/?version={hidden.ref}"
-        assert _same(client, asked, hidden.ref)
+        assert _looks_missing(client, asked, hidden.ref)
         assert client.get(asked).status_code == 404
         part = f"/families/{found['root'].ref}/below/{hidden.ref}/"
         assert client.get(part, **HX).status_code == 404
-        assert _same(client, f"/problems/?family={hidden.ref}", hidden.ref)
+        assert _looks_missing(client, f"/problems/?family={hidden.ref}", hidden.ref)
         if who != "moderator":
             assert client.get(f"/families/{hidden.ref}/").status_code == 404
 
 
 @pytest.mark.parametrize("kind", HIDDEN)
-def test_the_family_of_a_hidden_root_is_hidden(visit: Any, kind: str) -> None:
-    """A root that is hidden with its versions has no page, and its family no place in the list."""
+def test_family_with_only_hidden_versions_is_hidden(visit: Any, kind: str) -> None:
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
     client = visit()
     for ref in (found["root"].ref, found["old"].ref):
         assert client.get(f"/families/{ref}/").status_code == 404
-        assert _same(client, f"/families/{ref}/", ref)
+        assert _looks_missing(client, f"/families/{ref}/", ref)
     assert found["root"].ref not in client.get("/families/").content.decode()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
-def test_versions_of_a_hidden_root_keep_their_page(visit: Any, kind: str) -> None:
-    """Public versions are shown in their tree, without a word, verdict or link of its root."""
+def test_versions_of_a_hidden_root_keep_their_tree(visit: Any, kind: str) -> None:
+    """The tree contains no word, verdict or link of its root."""
     alpha = model("alpha")
     root = version(None, "The zebra hit the jug and the _ broke .", **HIDDEN[kind])
     made = version(root, "The horse hit the jug and the _ broke .")
@@ -157,8 +155,8 @@ def test_versions_of_a_hidden_root_keep_their_page(visit: Any, kind: str) -> Non
     assert client.get(f"/problems/{root.ref}/").status_code == 404
 
 
-def test_reading_a_half_here_is_noted(visit: Any, person: Any, bob: Any) -> None:
-    """Who sees a half whose other half is still being judged won't be asked about that one."""
+def test_reading_half_of_an_undecided_twin_is_recorded(visit: Any, person: Any, bob: Any) -> None:
+    """Its reader will not judge the other half."""
     eve = person("eve")
     root = family()["root"]
     waiting = single("otherhalf", twin=root.twin, state="judging")

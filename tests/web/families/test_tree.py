@@ -1,4 +1,4 @@
-"""Trees: who sees what in them, what hangs where, and how much of them is on a page."""
+"""Trees: who sees which versions, their parents, and how many fit on a page."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from winosmith.web.problems.models import Problem, Version
 
 
 def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
-    """Return the name of what is above each version."""
+    """Return the parent's name of each version."""
     names = {problem.pk: name for name, problem in found.items()}
     rows = [names[row] for row in tree.rows.tolist()]
     return {
@@ -20,8 +20,7 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def test_what_is_public_hangs_under_its_parent(db: Any) -> None:
-    """Everyone sees the public versions, each under the one that it was made from."""
+def test_public_versions_are_below_their_parents(db: Any) -> None:
     found = family()
     tree = load_tree(found["root"], None)
     assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
@@ -29,8 +28,7 @@ def test_what_is_public_hangs_under_its_parent(db: Any) -> None:
     assert tree.descendant_counts.tolist() == [3, 1, 0, 0]
 
 
-def test_under_a_hidden_version_is_the_next_that_is_not(db: Any) -> None:
-    """When a version in the middle is withdrawn, what was made of it moves up in the next look."""
+def test_versions_below_a_withdrawn_version_move_up(db: Any) -> None:
     found = family()
     assert len(load_tree(found["root"], None)) == 4
     found["old"].state = "withdrawn"
@@ -40,10 +38,10 @@ def test_under_a_hidden_version_is_the_next_that_is_not(db: Any) -> None:
     assert tree.depths["lineage"].tolist() == [0, 2, 2]
 
 
-def test_own_versions_are_seen_by_their_contributor_alone(
+def test_versions_not_public_are_seen_only_by_their_author(
     db: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
-    """Ann's version that is being judged is in her tree, not in others', and in no figure."""
+    """They are not counted, even for their author."""
     found = family()
     kinds: dict[str, dict[str, Any]] = {
         "held": {}, "judging": {}, "rejected": {}, "withdrawn": {}, "revised": {},
@@ -62,7 +60,7 @@ def test_own_versions_are_seen_by_their_contributor_alone(
     assert load_tree(found["root"], ann).version_count == 3
 
 
-def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(db: Any) -> None:
+def test_main_depth_is_lineage_unless_another_is_known_for_more(db: Any) -> None:
     """Declared depths are optional; before a version is public, no depth is known for more."""
     found = family()
     assert load_tree(found["root"], None).main_depth_kind == "lineage"
@@ -82,8 +80,9 @@ def test_a_tree_opens_on_lineage_unless_another_depth_is_known_for_more(db: Any)
     st.integers(0, 10**6),
     st.integers(0, 40),
 )
-def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, after: int) -> None:
-    """Whatever a tree looks like, a page has at most some 60 versions, and the rest is counted."""
+def test_page_of_a_tree_is_bounded_and_counts_the_rest(
+    places: list[int], looked: int, after: int
+) -> None:
     import numpy as np
 
     parents = [-1, *(place % (number + 1) for number, place in enumerate(places))]

@@ -1,4 +1,4 @@
-"""The rules with which these tests begin."""
+"""Default rules of the judging tests."""
 
 from typing import Any
 
@@ -13,4 +13,4 @@ def usual() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _usual(rules: Any) -> None:
-    """Begin each test with these rules."""
+    """Apply the default rules before each test."""

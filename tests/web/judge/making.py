@@ -1,4 +1,4 @@
-"""Twins that await judges, and judges who answer them."""
+"""Helpers that make twins in judging, and judges who answer them."""
 
 import itertools
 from typing import Any
@@ -7,7 +7,7 @@ _numbers = itertools.count(1)
 
 
 def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fields: Any) -> Any:
-    """Make a twin whose halves are being judged; return them in order."""
+    """Make a twin whose halves are being judged; return the halves in order."""
     from winosmith.web.judge.votes import open_slots
     from winosmith.web.problems.models import Problem, State, Twin
 
@@ -32,12 +32,12 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
 
 
 def singles(count: int) -> list[Any]:
-    """Make so many twins of which one half is there, and is being judged; return those halves."""
+    """Make `count` twins with one half each, in judging; return the halves."""
     return [twin(halves=1)[0] for _ in range(count)]
 
 
 def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
-    """Let a person take the next problem and answer it, rightly unless told otherwise."""
+    """Lease a person's next problem and answer it, correctly unless `choice` is given."""
     from winosmith.web.judge.turns import lease_next_problem
 
     slot = lease_next_problem(person)
@@ -46,7 +46,7 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
 
 
 def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
-    """Let the person who holds a slot answer it, correctly unless `choice` is given."""
+    """Answer a slot as its holder, correctly unless `choice` is given."""
     from winosmith.web.judge.turns import needs_local_answer, store_answer, store_local_answer
 
     right = slot.problem.answer if choice is None else choice
@@ -56,7 +56,7 @@ def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
 
 
 def gold(count: int, *, attention: bool = False) -> list[Any]:
-    """Make gold questions, and beside them a problem without which none would come."""
+    """Make gold questions, and a problem in judging, without which no gold would be given."""
     from winosmith.web.judge.trust import add_gold
 
     twin(halves=1)
@@ -67,7 +67,7 @@ def gold(count: int, *, attention: bool = False) -> list[Any]:
 
 
 def passes(person: Any, seconds: float) -> None:
-    """Let time pass for a judge: everything that they did is so much longer ago."""
+    """Move everything that a judge did `seconds` into the past."""
     from datetime import timedelta
 
     from django.db.models import F
@@ -82,7 +82,7 @@ def passes(person: Any, seconds: float) -> None:
 
 
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
-    """Let a person take the next problem and answer it after so many seconds."""
+    """Lease a person's next problem and answer it after `seconds`."""
     from winosmith.web.judge.turns import (
         lease_next_problem,
         needs_local_answer,

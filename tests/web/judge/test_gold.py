@@ -36,12 +36,11 @@ from winosmith.web.people.privacy import export_personal_data
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
 
 
-def _paused(person: Any) -> bool:
+def _is_on_hold(person: Any) -> bool:
     return Judge.objects.get(person=person).held is not None
 
 
 def test_gold_is_never_a_vote(db: Any, rules: Any, ann: Any) -> None:
-    """An answer to a gold question is in no votes, responses or verdicts."""
     rules(gold_every=1)
     (problem,) = gold(1)
     slot = give(ann)
@@ -56,8 +55,7 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, ann: Any) -> None:
     )
 
 
-def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, ann: Any) -> None:
-    """Of 120 problems about one in five is gold, at distances that differ."""
+def test_gold_is_as_frequent_as_gold_every_says(db: Any, rules: Any, ann: Any) -> None:
     rules(gold_every=5, judges=1, local_first=False)
     gold(60)
     singles(115)
@@ -68,10 +66,10 @@ def test_gold_comes_as_often_as_the_site_says(db: Any, rules: Any, ann: Any) -> 
 
 
 @pytest.mark.parametrize("every", [0, 1])
-def test_a_gold_question_waits_no_longer_than_another_problem(
+def test_expired_leases_of_gold_and_other_problems_end_alike(
     database: Any, rules: Any, ann: Any, bob: Any, every: int
 ) -> None:
-    """Past its lease a problem, gold or not, is its judge's until somebody else takes one."""
+    """An expired problem stays with its judge until another judge leases a problem."""
     rules(gold_every=every, local_first=False)
     gold(3)
     told = []
@@ -89,8 +87,9 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
     assert told == [str(bool(every)), "This problem is no longer reserved for y"]
 
 
-def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, ann: Any, bob: Any) -> None:
-    """Who comes back late to the training goes on with its question, whoever judges meanwhile."""
+def test_expired_training_question_stays_with_its_judge(
+    db: Any, rules: Any, ann: Any, bob: Any
+) -> None:
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     Judge.objects.create(person=bob, qualified=timezone.now())
@@ -100,16 +99,15 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, ann: Any, bo
     assert store_answer(ann, slot.ref, 0).gold
 
 
-def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, ann: Any, bob: Any) -> None:
-    """With all gold questions answered, a judge gets problems; others still get the gold."""
+def test_gold_question_is_asked_once_per_judge(db: Any, rules: Any, ann: Any, bob: Any) -> None:
     rules(gold_every=1, judges=1)
     gold(2), twin(halves=1), twin(halves=1)
     assert [give(ann).gold for _ in range(3)] == [True, True, False]
     assert give(bob).gold
 
 
-def test_a_problem_with_slots_becomes_gold_for_everybody(db: Any, rules: Any, ann: Any) -> None:
-    """A problem that had open slots, once it is gold, comes to the first people of a site, too."""
+def test_problem_with_open_slots_can_become_gold(db: Any, rules: Any, ann: Any) -> None:
+    """The number of a gold slot is the judge's id, which may be the number of an open slot."""
     first = ann
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
     (problem,) = twin(halves=1)  # one of its slots has the number of the person
@@ -119,39 +117,39 @@ def test_a_problem_with_slots_becomes_gold_for_everybody(db: Any, rules: Any, an
     assert {slot.n for slot in problem.slots.filter(gold=False)} >= {first.pk}
 
 
-def test_one_miss_pauses_nobody(db: Any, rules: Any, ann: Any) -> None:
-    """Nine misses in a row, one short of the least number, leave a judge judging."""
+def test_nine_misses_are_too_few_for_a_hold(db: Any, rules: Any, ann: Any) -> None:
+    """A hold needs at least ten gold answers."""
     rules(gold_every=1)
     gold(9)
     for _ in range(9):
         give(ann, choice=1)
-    assert not _paused(ann)
+    assert not _is_on_hold(ann)
 
 
 @pytest.mark.parametrize(("right", "held"), [(6, True), (7, False), (9, False)])
-def test_who_guesses_is_held_by_the_last_ten(
+def test_judge_below_70_percent_of_gold_is_put_on_hold(
     db: Any, rules: Any, ann: Any, right: int, held: bool
 ) -> None:
-    """Of ten: 6 right are below 70 %, 7 are not; who is held with no vote to spare is stopped."""
+    """With `held_most=0` such a judge gets no further problem."""
     rules(gold_every=1, held_most=0)
     gold(10), twin()
     for at in range(10):
         give(ann, choice=0 if at < right else 1)
-    assert _paused(ann) is held
+    assert _is_on_hold(ann) is held
     assert (lease_next_problem(ann) is None) is held
 
 
-def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
+def test_votes_of_a_judge_on_hold_wait_for_a_moderator(
     db: Any, rules: Any, ann: Any, eva: Any
 ) -> None:
-    """A hold for gold lets undecided votes wait; a moderator lets them count, measuring anew."""
+    """After the release, earlier gold answers are not counted."""
     (problem,) = twin(halves=1)
     give(ann)
     rules(gold_every=1)
     gold(10), twin()
     for _ in range(10):
         give(ann, choice=1)
-    assert _paused(ann)
+    assert _is_on_hold(ann)
     assert list_votes(problem) == []
     resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "a bad day") == 1
@@ -161,19 +159,19 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     assert not Slot.objects.filter(holder=ann).gold_answers(since).exists()
 
 
-def test_a_contested_answer_counts_only_when_it_is_settled(
+def test_contested_answer_counts_only_after_a_decision(
     db: Any, rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
-    """A moderator's word lifts the pause, no contest does; upheld, the question is retired."""
+    """Only an upheld contest retires the question and can end the hold."""
     rules(gold_every=1)
     gold(10)
     slots = [give(ann, choice=0 if at < 4 else 1) for at in range(10)]
-    assert _paused(ann)
+    assert _is_on_hold(ann)
     made = contest_gold(ann, slots[9].ref, "The jug is glass, too.")
-    assert _paused(ann)
+    assert _is_on_hold(ann)
     assert count_gold_answers([ann])[ann.pk] == (4, 9)
     settle(made, eva, upheld=False)
-    assert _paused(ann)
+    assert _is_on_hold(ann)
     assert count_gold_answers([ann])[ann.pk] == (4, 10)
     with pytest.raises(InputError, match="another moderator has already decided this"):
         settle(made, eva, upheld=True)
@@ -181,12 +179,13 @@ def test_a_contested_answer_counts_only_when_it_is_settled(
     settle(other, eva, upheld=True)
     assert Gold.objects.filter(retired=True).count() == 1
     assert count_gold_answers([ann])[ann.pk] == (4, 9)
-    assert not _paused(ann)
+    assert not _is_on_hold(ann)
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
 
-def test_a_right_answer_is_not_contested(db: Any, rules: Any, bob: Any, ann: Any) -> None:
-    """There is nothing to contest where the answer was right, or was another's."""
+def test_only_own_incorrect_answers_can_be_contested(
+    db: Any, rules: Any, bob: Any, ann: Any
+) -> None:
     rules(gold_every=1)
     gold(1)
     slot = give(ann)
@@ -196,22 +195,19 @@ def test_a_right_answer_is_not_contested(db: Any, rules: Any, bob: Any, ann: Any
 
 
 @pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
-def test_a_contest_has_up_to_2000_characters(db: Any, rules: Any, ann: Any, text: str) -> None:
-    """The shortest and the longest contest are kept, without the space around them."""
+def test_contest_has_1_to_2000_characters(db: Any, rules: Any, ann: Any, text: str) -> None:
     rules(gold_every=1)
     gold(1)
     assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
-def test_a_contest_says_why(db: Any, ann: Any, text: str) -> None:
-    """Without a word, or with too many, nothing is contested."""
+def test_empty_or_long_contest_is_refused(db: Any, ann: Any, text: str) -> None:
     with pytest.raises(InputError, match="1 to 2000 characters"):
         contest_gold(ann, "any", text)
 
 
-def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, ann: Any) -> None:
-    """A question that says itself what to choose begins with its local context, too."""
+def test_attention_check_also_has_a_local_context_step(db: Any, rules: Any, ann: Any) -> None:
     rules(gold_every=1)
     gold(1, attention=True)
     slot = lease_next_problem(ann)
@@ -219,8 +215,8 @@ def test_attention_comes_in_two_steps_as_all_others_do(db: Any, rules: Any, ann:
     assert needs_local_answer(slot)
 
 
-def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, ann: Any) -> None:
-    """A judge for whom nothing else is left gets no gold question, which would be known by that."""
+def test_no_gold_is_given_if_no_other_problem_is_left(db: Any, rules: Any, ann: Any) -> None:
+    """Otherwise judges would recognize the question as gold."""
     rules(gold_every=1)
     gold(3)
     assert give(ann).gold
@@ -231,7 +227,6 @@ def test_gold_comes_only_where_another_problem_could(db: Any, rules: Any, ann: A
 
 
 def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> None:
-    """A withheld answer, a missing explanation or a vote keep a problem from becoming gold."""
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
     (voted,) = twin(halves=1)
@@ -246,8 +241,8 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> 
             add_gold(problem, words)
 
 
-def test_an_import_is_looked_for_as_other_problems_are(db: Any) -> None:
-    """Who types an imported gold question is told that a problem is alike, as for any other."""
+def test_lookalike_search_finds_imported_gold_like_others(db: Any) -> None:
+    """Its sentence is not shown, as that of any other problem in judging."""
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
         extra = {"gold.explanation": "Big things fill small ones."}
@@ -258,10 +253,8 @@ def test_an_import_is_looked_for_as_other_problems_are(db: Any) -> None:
     assert [[one.sentence for one in found] for found in near] == [[None], [None]]
 
 
-def test_what_a_judge_downloads_about_themselves_tells_no_gold(
-    db: Any, rules: Any, ann: Any
-) -> None:
-    """A judge's own file has the same of a gold question that they hold, or passed on."""
+def test_personal_data_do_not_reveal_gold_questions(db: Any, rules: Any, ann: Any) -> None:
+    """Held and skipped questions look the same in it, gold or not."""
     rules(gold_every=2, local_first=False)
     gold(20), singles(40)
     kinds: dict[bool, set[str]] = {}
@@ -279,20 +272,20 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
     assert kinds[True] == kinds[False]
 
 
-def test_gold_takes_as_many_statements_as_other_problems(db: Any, rules: Any, ann: Any) -> None:
-    """To take it, look at it whole, be refused and pass it on costs the same for both."""
+def test_gold_and_other_problems_take_equally_many_queries(db: Any, rules: Any, ann: Any) -> None:
+    """Compared are leasing, the local answer, a refused answer, and skipping."""
     gold(70), singles(70)
     first = True
     give(ann)
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
     for act in (store_answer, skip_problem) * 40:
-        counts, slot = _counted(lease_next_problem, ann)
-        counts += _counted(store_local_answer, ann, slot.ref, 0)[0]
-        counts += _counted(store_answer, ann, slot.ref, None)[0]
-        counts += _counted(get_current_slot, ann)[0]
+        counts, slot = _count_queries(lease_next_problem, ann)
+        counts += _count_queries(store_local_answer, ann, slot.ref, 0)[0]
+        counts += _count_queries(store_answer, ann, slot.ref, None)[0]
+        counts += _count_queries(get_current_slot, ann)[0]
         if act is skip_problem:
-            counts += _counted(skip_problem, ann, slot.ref, "known")[0]
+            counts += _count_queries(skip_problem, ann, slot.ref, "known")[0]
         else:
             store_answer(ann, slot.ref, slot.problem.answer)
         asked[slot.gold].add((first, *counts))
@@ -300,8 +293,8 @@ def test_gold_takes_as_many_statements_as_other_problems(db: Any, rules: Any, an
     assert asked[True] == asked[False]
 
 
-def _counted(act: Callable[..., Any], *said: Any) -> tuple[list[int], Any]:
-    """Return how many statements an act makes, and what it returns; None where it is refused."""
+def _count_queries(act: Callable[..., Any], *said: Any) -> tuple[list[int], Any]:
+    """Return the number of queries of an action, and its result or None if it is refused."""
     found = None
     with CaptureQueriesContext(connection) as statements, contextlib.suppress(InputError):
         found = act(*said)

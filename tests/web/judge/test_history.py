@@ -1,4 +1,4 @@
-"""What a person judged, told to themselves: gold looks like everything else."""
+"""A judge's own history, which does not reveal gold questions."""
 
 import re
 from typing import Any
@@ -14,8 +14,8 @@ def _page(browser: Any, query: str = "") -> str:
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
 
 
-def test_nothing_tells_which_question_was_gold(db: Any, rules: Any, ann: Any, visit: Any) -> None:
-    """The page is the same, byte for byte, whichever of the answers were given to gold."""
+def test_history_does_not_reveal_gold_questions(db: Any, rules: Any, ann: Any, visit: Any) -> None:
+    """The page is the same, byte for byte, whichever of the questions were gold."""
     gold(4)
     singles(4)
     for at in range(8):
@@ -35,10 +35,9 @@ def test_nothing_tells_which_question_was_gold(db: Any, rules: Any, ann: Any, vi
     assert _page(browser) == before
 
 
-def test_the_history_is_ones_own_and_in_order(
+def test_history_has_only_own_answers_newest_first(
     db: Any, rules: Any, ann: Any, bob: Any, visit: Any
 ) -> None:
-    """The last answer comes first, as it was given; others' answers are in nobody's list."""
     rules(judges=3)
     problems = singles(3)
     for at in range(3):
@@ -55,10 +54,7 @@ def test_the_history_is_ones_own_and_in_order(
     assert chosen == ["cup", "jug", "cup"]
 
 
-def test_a_withdrawn_sentence_is_no_longer_shown(
-    db: Any, person: Any, visit: Any, ann: Any
-) -> None:
-    """What its contributor took back stays in the list without its words."""
+def test_history_hides_withdrawn_sentences(db: Any, person: Any, visit: Any, ann: Any) -> None:
     zoe = person("zoe")
     (problem,) = twin(zoe, halves=1)
     give(ann)

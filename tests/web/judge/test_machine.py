@@ -1,4 +1,4 @@
-"""Whatever people do in whatever order: never too many votes, never two by one, never one's own."""
+"""Random sequences of judging events: no extra votes, no duplicates, no own problems."""
 
 import contextlib
 from datetime import timedelta
@@ -32,8 +32,7 @@ K, PEOPLE = 3, 6
 PERSON = st.integers(0, PEOPLE - 1)
 
 
-def test_no_order_of_events_breaks_the_rules(db: Any, rules: Any) -> None:
-    """Any sequence of taking, answering, replays, passing on, undoing, expiry and closing holds."""
+def test_random_sequences_of_events_keep_the_invariants(db: Any, rules: Any) -> None:
     rules(judges=K)
     run_state_machine_as_test(
         Judging,
@@ -42,7 +41,7 @@ def test_no_order_of_events_breaks_the_rules(db: Any, rules: Any) -> None:
 
 
 class Judging(RuleBasedStateMachine):
-    """Six people, of whom one wrote a twin, and three twins; all is rolled back at the end."""
+    """Six people, three of whom wrote a twin each; everything is rolled back at the end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +62,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def take(self, who: int) -> None:
-        """Take the next problem: one that is held, or one never read but in part."""
+        """Lease the next problem; a new one was not read before, or only in part."""
         person = self.people[who]
         held, slot = get_current_slot(person), lease_next_problem(person)
         if slot is not None and held is None:
@@ -72,7 +71,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def look(self, who: int) -> None:
-        """Answer from the local context, so that the whole is shown."""
+        """Submit the local answer, so that the whole sentence is shown."""
         person = self.people[who]
         slot = get_current_slot(person)
         if slot is not None:
@@ -81,7 +80,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
-        """Answer what is held, or something that need not be."""
+        """Answer the held problem or any other one."""
         person = self.people[who]
         slot = get_current_slot(person) if held else None
         ref = slot.ref if slot else self.problems[other].ref
@@ -90,7 +89,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 20))
     def replay(self, at: int) -> None:
-        """Send a form again."""
+        """Submit an earlier form again."""
         if self.keys:
             self._send(*self.keys[at % len(self.keys)])
 
@@ -106,7 +105,7 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
-        """Pass on what is held."""
+        """Skip the held problem."""
         slot = get_current_slot(self.people[who])
         if slot is not None:
             skip_problem(self.people[who], slot.ref, "unsure")
@@ -114,14 +113,14 @@ class Judging(RuleBasedStateMachine):
 
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
-        """Take the last answer back."""
+        """Undo the last answer."""
         slot = get_undoable_slot(self.people[who])
         if slot is not None:
             undo_answer(self.people[who], slot.ref)
 
     @rule()
     def expire(self) -> None:
-        """Let all leases run out."""
+        """Let all leases expire."""
         rows = Slot.objects.exclude(lease_until=None)
         rows.update(lease_until=F("lease_until") - timedelta(hours=1))
 
@@ -136,7 +135,7 @@ class Judging(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        """Check what must always hold."""
+        """Check the invariants."""
         slots = list(Slot.objects.select_related("problem__twin"))
         votes = [slot for slot in slots if slot.answered_at]
         for problem in self.problems:
@@ -145,7 +144,7 @@ class Judging(RuleBasedStateMachine):
             assert len(set(cast)) == len(cast)
             assert sum(slot.problem_id == problem.pk for slot in slots) == K
             assert (len(cast) == K) == (fresh(problem).state in ("valid", "rejected"))
-            # A verdict, once there, stays.
+            # A verdict never changes.
             if problem.state != "judging":
                 assert self.verdicts.setdefault(problem.ref, problem.state) == problem.state
         held = [slot for slot in slots if slot.holder_id is not None]

@@ -1,4 +1,4 @@
-"""The pages of judging, as people without a screen see them."""
+"""The pages of judging, requested without a browser."""
 
 import re
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from winosmith.web.moderate.people import get_possible_changes
 
 @pytest.fixture
 def judge(db: Any, contributor: Any, visit: Any) -> Callable[[str], Any]:
-    """Return a maker of browsers of judges who agreed to the texts."""
+    """Return a function that returns the client of a judge who has agreed to the texts."""
     return lambda name: visit(contributor(name))
 
 
 @pytest.fixture
 def ann(judge: Any) -> Any:
-    """Return the browser of a judge."""
+    """Return the client of a judge."""
     return judge("ann")
 
 
 def _fields(page: Any, action: str) -> dict[str, str]:
-    """Return the hidden fields of the form that goes to an address."""
+    """Return the hidden fields of the form with this action."""
     form = re.search(rf'<form[^>]*action="{action}".*?</form>', page.content.decode(), re.S)
     assert form, page.content.decode()
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form[0]))
@@ -41,8 +41,8 @@ def _next(client: Any) -> Any:
     return _send(client, client.get("/judge/"), "/judge/next/")
 
 
-def test_a_script_gets_what_comes_next_at_once(ann: Any) -> None:
-    """Sent in place, each form brings the part of the page that changes, and acts once."""
+def test_htmx_forms_return_the_next_part_of_the_page(ann: Any) -> None:
+    """A form that is submitted twice acts once."""
     problems = singles(2)
     sent = {"HX-Request": "true", "HX-Boosted": "true"}
     page = ann.get("/judge/")
@@ -64,8 +64,7 @@ def test_a_script_gets_what_comes_next_at_once(ann: Any) -> None:
     assert "<html" not in nothing.content.decode()
 
 
-def test_a_key_is_good_for_one_problem(ann: Any, rules: Any) -> None:
-    """An answer with the key of another problem's form is refused, and stays in its own form."""
+def test_key_of_another_problems_form_is_refused(ann: Any, rules: Any) -> None:
     rules(local_first=False)
     first, second = singles(2)
     page = _next(ann)
@@ -81,10 +80,6 @@ def test_a_key_is_good_for_one_problem(ann: Any, rules: Any) -> None:
 
 
 def test_a_problem_is_judged_in_two_steps(ann: Any) -> None:
-    """The local context hides the rest of the sentence, with a mark where it is cut.
-
-    Then comes the whole, and then the next.
-    """
     (problem,) = twin(halves=1)
     start = ann.get("/judge/")
     assert "Start judging" in start.content.decode()
@@ -106,8 +101,7 @@ def test_a_problem_is_judged_in_two_steps(ann: Any) -> None:
     assert "There is nothing for you to judge" in done.content.decode()
 
 
-def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
-    """The first key is the first option shown, which is not always the problem's first."""
+def test_options_are_shown_in_the_stored_order(judge: Any) -> None:
     orders = set()
     for at in range(12):
         (problem,) = twin(halves=1)
@@ -122,8 +116,7 @@ def test_options_stand_in_the_order_that_is_stored(judge: Any) -> None:
     assert orders == {(0, 1), (1, 0)}
 
 
-def test_another_window_is_told_that_it_is_too_late(ann: Any, rules: Any) -> None:
-    """A form of a problem answered in another window is refused with 409; the comment is shown."""
+def test_outdated_form_gets_409_and_keeps_the_comment(ann: Any, rules: Any) -> None:
     rules(local_first=False)
     twin(), twin()
     page = _next(ann)
@@ -136,8 +129,7 @@ def test_another_window_is_told_that_it_is_too_late(ann: Any, rules: Any) -> Non
     assert ann.person.slots.get(open=False).choice == 0
 
 
-def test_a_mistake_keeps_what_was_typed(ann: Any, rules: Any) -> None:
-    """Without a choice the form comes back with status 422, the reason and the comment."""
+def test_form_without_a_choice_gets_422_and_keeps_the_input(ann: Any, rules: Any) -> None:
     rules(local_first=False)
     twin()
     page = _next(ann)
@@ -150,20 +142,19 @@ def test_a_mistake_keeps_what_was_typed(ann: Any, rules: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", ["x", "9", "-1", "１", "1" * 400])
-def test_a_forged_choice_is_refused(ann: Any, rules: Any, choice: str) -> None:
-    """A choice that the form does not offer is answered with 422, and nothing is kept."""
+def test_forged_choice_is_refused(ann: Any, rules: Any, choice: str) -> None:
     rules(local_first=False)
     twin()
     page = _next(ann)
     assert _send(ann, page, "/judge/answer/", choice=choice).status_code == 422
-    for other in ("", "no-such-problem"):  # the form of what is held does not say what was wrong
+    for other in ("", "no-such-problem"):  # not the held problem: the choice is not checked
         refused = _send(ann, page, "/judge/answer/", choice=choice, problem=other)
         assert refused.status_code == 409
     assert not ann.person.slots.filter(open=False).exists()
 
 
-def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, ann: Any, rules: Any) -> None:
-    """Its page differs in words and keys alone; the answer is explained afterwards, not before."""
+def test_gold_page_looks_like_others_until_it_is_answered(judge: Any, ann: Any, rules: Any) -> None:
+    """Then the page shows that the answer was incorrect, and the explanation."""
     rules(gold_every=1, local_first=False)
     (asked,) = gold(1)
     bob = judge("bob")
@@ -191,18 +182,18 @@ def test_gold_looks_like_any_other_and_is_told_at_once(judge: Any, ann: Any, rul
 @pytest.mark.parametrize(
     ("training", "said"), [(0, "doesn’t count against you"), (2, "counts as incorrect in the tr")]
 )
-def test_a_contest_says_what_the_answer_counts_as(
+def test_page_says_how_a_contested_answer_counts(
     ann: Any, rules: Any, training: int, said: str
 ) -> None:
-    """In the training, a contested answer counts until a moderator decides; later, it does not."""
+    """Until a moderator decides, it counts as incorrect only during training."""
     rules(gold_every=1, local_first=False, training_questions=training, training_right=training)
     gold(3)
     slot = give(ann.person, 1)
     assert said in ann.get(f"/judge/checked/{slot.ref}/").content.decode()
 
 
-def test_the_known_answer_is_told_whichever_it_is(ann: Any, rules: Any) -> None:
-    """The page of a gold question has its answer in the blank, though it is the second option."""
+def test_gold_answer_fills_the_blank_of_the_checked_page(ann: Any, rules: Any) -> None:
+    """The answer is the second option here."""
     rules(gold_every=1, local_first=False)
     twin(halves=1)
     asked = twin(opened=False)[1]
@@ -214,8 +205,9 @@ def test_the_known_answer_is_told_whichever_it_is(ann: Any, rules: Any) -> None:
     assert re.findall(r"<dd><bdi[^>]*>(\w+)</bdi></dd>", page) == ["jug", "cup"]
 
 
-def test_whose_votes_wait_is_told_why(judge: Any, rules: Any, ann: Any, eva: Any) -> None:
-    """Held for their pace, or paused, a judge reads so on the page; whose votes count does not."""
+def test_judging_page_says_why_votes_are_on_hold(
+    judge: Any, rules: Any, ann: Any, eva: Any
+) -> None:
     rules(hold_pace_seconds=3)
     singles(2)
     bob, cat = judge("bob"), judge("cat")
@@ -229,8 +221,7 @@ def test_whose_votes_wait_is_told_why(judge: Any, rules: Any, ann: Any, eva: Any
     assert ["pause" in kinds for kinds in buttons] == [True, True, False]
 
 
-def test_nobody_judges_before_they_agreed(db: Any, bob: Any, visit: Any) -> None:
-    """Each form of judging, and what a gold question tells, ask first who has not agreed."""
+def test_judging_requires_consent(db: Any, bob: Any, visit: Any) -> None:
     browser = visit(bob)
     for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")
@@ -240,16 +231,12 @@ def test_nobody_judges_before_they_agreed(db: Any, bob: Any, visit: Any) -> None
 
 
 @pytest.mark.parametrize("path", ["", "checked/gold/", "history/", "agreement/"])
-def test_what_only_shows_takes_no_form(judge: Any, path: str) -> None:
-    """A form that is sent to a page of judging that has none is refused."""
+def test_pages_without_a_form_refuse_post(judge: Any, path: str) -> None:
     assert judge("ann").post(f"/judge/{path}").status_code == 405
 
 
-def test_agreement_is_for_everyone(db: Any, rules: Any, person: Any, visit: Any) -> None:
-    """The page of agreement opens without an account: without votes, and with their shares.
-
-    Answers to gold questions are a share of their own.
-    """
+def test_agreement_page_is_public(db: Any, rules: Any, person: Any, visit: Any) -> None:
+    """Answers to gold questions have a separate fraction."""
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
     assert "No decided problems are included" in page.content.decode()

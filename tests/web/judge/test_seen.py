@@ -1,4 +1,4 @@
-"""What judges have read, in part or whole, and what they are given afterwards."""
+"""What judges have read, in part or completely, and which problems they get afterwards."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,22 +18,20 @@ from winosmith.web.judge.votes import add_slots, close_slots
 from winosmith.web.moderate.queue import record_answers_read
 
 
-def _lost(person: Any, *, to: Any) -> None:
-    """Let somebody's lease run out, and another person take the place."""
+def _reassign_slot(person: Any, *, to: Any) -> None:
     slot = get_current_slot(person)
     rows = type(slot).objects.filter(pk=slot.pk)
     rows.update(lease_until=F("lease_until") - timedelta(hours=1))
     assert lease_next_problem(to).pk == slot.pk
 
 
-def test_who_lost_a_problem_in_part_gets_it_again(
+def test_judge_who_saw_only_local_context_gets_problem_again(
     database: Any, rules: Any, person: Any, ann: Any, bob: Any
 ) -> None:
-    """After the local context alone, a lost problem comes back to its judge, who may answer it."""
     rules(judges=3)
     first, _second = twin()
     lost = lease_next_problem(ann)
-    _lost(ann, to=bob)
+    _reassign_slot(ann, to=bob)
     again = lease_next_problem(ann)
     assert again.problem == lost.problem == first
     assert again.pk != lost.pk
@@ -41,44 +39,43 @@ def test_who_lost_a_problem_in_part_gets_it_again(
     assert fresh(first).state == "valid"
 
 
-def test_both_halves_may_follow_a_part_where_the_site_allows_it(
+def test_both_halves_setting_covers_partly_read_halves(
     db: Any, rules: Any, ann: Any, bob: Any
 ) -> None:
-    """Under the looser rule a part keeps nothing away; made stricter, it keeps the other half."""
+    """With it, a partly read half comes back, and the other half may follow."""
     rules(judges=3, both_halves=True)
     first, second = twin()
     lease_next_problem(ann)
-    _lost(ann, to=bob)
+    _reassign_slot(ann, to=bob)
     slot = lease_next_problem(ann)
     assert slot.problem == first
     skip_problem(ann, slot.ref, "unsure")
     assert lease_next_problem(ann).problem == second
-    _lost(ann, to=bob) if get_current_slot(bob) is None else give(bob)
+    _reassign_slot(ann, to=bob) if get_current_slot(bob) is None else give(bob)
     rules(judges=3, both_halves=False)
     give(ann)
     assert lease_next_problem(ann) is None
 
 
 @pytest.mark.parametrize("how", ["asked whole", "short"])
-def test_what_was_read_whole_never_comes_back(
+def test_fully_read_problem_is_not_given_again(
     db: Any, rules: Any, ann: Any, bob: Any, how: str
 ) -> None:
-    """Shown whole at once, a lost problem is gone for its judge."""
+    """Short sentences are shown completely at once, as without `local_first`."""
     rules(judges=3, local_first=how != "asked whole")
     (problem,) = twin(halves=1)
     if how == "short":
         problem.sentence = "So the _ broke when the cup hit it."
         problem.save()
     assert lease_next_problem(ann) is not None
-    _lost(ann, to=bob)
+    _reassign_slot(ann, to=bob)
     assert get_current_slot(ann) is None
     assert lease_next_problem(ann) is None
 
 
-def test_what_is_read_elsewhere_closes_a_part(
+def test_reading_the_other_half_ends_a_started_half(
     db: Any, rules: Any, person: Any, ann: Any, eva: Any
 ) -> None:
-    """Who reads a half whole, on a page, in bulk or as a moderator, loses the one they began."""
     rules(judges=3)
     (first, second), bob = twin(), person("bob")
     readers = {
@@ -88,7 +85,7 @@ def test_what_is_read_elsewhere_closes_a_part(
     }
     for who, read in readers.items():
         assert lease_next_problem(who).problem == first
-        _lost(who, to=bob)
+        _reassign_slot(who, to=bob)
         read(who)
         assert lease_next_problem(who) is None
         (row,) = Seen.objects.filter(person=who)
@@ -97,8 +94,9 @@ def test_what_is_read_elsewhere_closes_a_part(
         bob = person(f"{bob}2")
 
 
-def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, ann: Any, bob: Any) -> None:
-    """Who stands on a slot that was closed before they saw the whole is given no second one."""
+def test_holder_of_a_closed_slot_gets_no_second_slot(
+    db: Any, rules: Any, ann: Any, bob: Any
+) -> None:
     rules(judges=1)
     (problem,) = twin(halves=1)
     lease_next_problem(ann)
@@ -109,10 +107,10 @@ def test_one_place_on_a_problem_is_enough(db: Any, rules: Any, ann: Any, bob: An
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
 
 
-def test_who_reads_a_page_is_remembered_if_they_may_ever_judge(
+def test_accounts_are_marked_as_readers_of_undecided_twins(
     db: Any, rules: Any, person: Any, ann: Any
 ) -> None:
-    """An account has read what was shown of twins that are still judged; nobody else has."""
+    """Nothing is stored for visitors and anonymous people, who can't judge."""
     rules(judges=1)
     judged, decided = twin(halves=1), twin(halves=1)
     give(person("cat"))

@@ -1,4 +1,4 @@
-"""Slots: who gets which problem, leases, and that no problem gets more votes than asked for."""
+"""Slots: assignment, leases, and the maximum number of votes per problem."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,14 +32,13 @@ from winosmith.web.problems.models import State
 from winosmith.web.problems.states import move
 
 
-def _later(minutes: int) -> None:
-    """Let all leases be that much older."""
+def _age_leases(minutes: int) -> None:
     rows = Slot.objects.exclude(lease_until=None)
     rows.update(lease_until=F("lease_until") - timedelta(minutes=minutes))
 
 
-def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
-    """Opened twice, problems have the first slots: places side by side, before the next one's."""
+def test_opening_slots_twice_creates_k_slots(db: Any, rules: Any) -> None:
+    """All places of a problem come before those of the next problem."""
     rules(judges=17)
     problems = singles(2)
     found = []
@@ -52,8 +51,7 @@ def test_a_problem_gets_k_slots_once(db: Any, rules: Any) -> None:
     assert found == sorted(set(found))
 
 
-def test_nobody_judges_both_halves(db: Any, rules: Any, ann: Any) -> None:
-    """Who judged one half is not offered the other, unless the site allows it."""
+def test_judges_get_both_halves_only_if_allowed(db: Any, rules: Any, ann: Any) -> None:
     first, second = twin()
     assert give(ann).problem == first
     assert has_seen(ann, second)
@@ -64,32 +62,29 @@ def test_nobody_judges_both_halves(db: Any, rules: Any, ann: Any) -> None:
     assert found.problem == second
 
 
-def test_anonymous_people_never_judge(db: Any) -> None:
-    """A person without an account is refused."""
+def test_anonymous_people_cannot_judge(db: Any) -> None:
     twin()
     with pytest.raises(InputError, match="not allowed to judge"):
         lease_next_problem(Person.objects.create_anonymous())
 
 
-def test_taking_twice_gives_the_same(db: Any, ann: Any) -> None:
-    """Who holds a problem gets that one again, with its options in the same order."""
+def test_leasing_twice_returns_the_same_slot(db: Any, ann: Any) -> None:
     twin(), twin()
     first, again = lease_next_problem(ann), lease_next_problem(ann)
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
 
 
-def test_a_begun_problem_is_finished_first(db: Any, person: Any) -> None:
-    """Three people who begin at the same place all get the oldest problem."""
+def test_started_problem_fills_up_before_the_next(db: Any, person: Any) -> None:
     oldest = twin()[0]
     twin()
     assert [lease_next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
-def test_abandoned_work_comes_back_first(
+def test_expired_slots_are_leased_before_new_ones(
     db: Any, rules: Any, person: Any, ann: Any, bob: Any
 ) -> None:
-    """When a lease ran out, somebody else gets that slot before any fresh one, without a trace."""
+    """The local answer of the previous holder is deleted."""
     rules(judges=1)
     begun = twin(halves=1)[0]
     twin(halves=1)
@@ -97,31 +92,29 @@ def test_abandoned_work_comes_back_first(
     slot = lease_next_problem(ann)
     store_local_answer(ann, slot.ref, 1)
     assert lease_next_problem(bob).problem != begun
-    _later(21)
+    _age_leases(21)
     retaken = lease_next_problem(cat)
     assert retaken.pk == slot.pk
     assert retaken.holder == cat
     assert (retaken.local_choice, retaken.local_at) == (None, None)
 
 
-def test_a_late_answer_counts_until_somebody_took_the_place(
+def test_late_answer_is_accepted_unless_slot_was_reassigned(
     db: Any, rules: Any, ann: Any, bob: Any
 ) -> None:
-    """After the lease one's answer is kept; once another judge has the slot it is refused."""
     rules(judges=1, local_first=False)
     singles(2)
     ref = lease_next_problem(ann).ref
-    _later(60)
+    _age_leases(60)
     assert store_answer(ann, ref, 0).answered_at is not None
     slot = lease_next_problem(ann)
-    _later(60)
+    _age_leases(60)
     assert lease_next_problem(bob) == slot
     with pytest.raises(ProblemLostError, match="another judge took it"):
         store_answer(ann, slot.ref, 0)
 
 
-def test_the_local_context_comes_first_and_stays(db: Any, ann: Any) -> None:
-    """The whole can't be answered before the local context, whose first answer is kept."""
+def test_local_answer_comes_first_and_cannot_change(db: Any, ann: Any) -> None:
     twin()
     ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
@@ -132,8 +125,7 @@ def test_the_local_context_comes_first_and_stays(db: Any, ann: Any) -> None:
 
 
 @pytest.mark.parametrize("choice", [-1, 2, 99])
-def test_a_choice_is_an_option(db: Any, ann: Any, choice: int) -> None:
-    """An option that the problem has not is refused, for the local context and the whole."""
+def test_choice_out_of_range_is_refused(db: Any, ann: Any, choice: int) -> None:
     twin()
     ref = lease_next_problem(ann).ref
     for act in (store_local_answer, store_answer):
@@ -141,8 +133,7 @@ def test_a_choice_is_an_option(db: Any, ann: Any, choice: int) -> None:
             act(ann, ref, choice)
 
 
-def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, bob: Any, ann: Any) -> None:
-    """Who passes a problem on never sees it again; the next judge gets it at once."""
+def test_skipped_problem_goes_to_the_next_judge(db: Any, rules: Any, bob: Any, ann: Any) -> None:
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
@@ -152,8 +143,7 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, bob: Any, ann:
     assert count_skips(passed) == {"I know this sentence": 1}
 
 
-def test_a_reason_is_one_of_those_offered(db: Any, ann: Any) -> None:
-    """Passing on for a reason that is none is refused, and the problem stays held."""
+def test_unknown_skip_reason_is_refused(db: Any, ann: Any) -> None:
     twin()
     slot = lease_next_problem(ann)
     with pytest.raises(InputError, match="reason for skipping"):
@@ -161,8 +151,7 @@ def test_a_reason_is_one_of_those_offered(db: Any, ann: Any) -> None:
     assert get_current_slot(ann) == slot
 
 
-def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, ann: Any) -> None:
-    """Within a minute and before the verdict the answer is open again; then it is not."""
+def test_last_answer_can_be_undone_for_a_minute(db: Any, ann: Any) -> None:
     twin(), twin()
     slot = give(ann, 0)
     held = lease_next_problem(ann)
@@ -178,8 +167,8 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, ann: Any) -> No
     assert (fresh(slot).choice, slot.open) == (1, False)
 
 
-def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, ann: Any) -> None:
-    """The option, the marks and the comment are those of the answer, or of what was sent since."""
+def test_undone_answer_is_shown_again(db: Any, rules: Any, ann: Any) -> None:
+    """Submitted values replace those of the answer."""
     rules(local_first=False)
     twin()
     slot = undo_answer(ann, give(ann, 0, associative=True, comment="so far").ref)
@@ -195,8 +184,7 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, ann: An
     assert (plain.ambiguous, plain.associative, plain.comment) == (False, False, "")
 
 
-def test_a_comment_has_so_many_characters(db: Any, rules: Any, ann: Any) -> None:
-    """The longest comment is kept, of an answer and of who passes on; a longer one is refused."""
+def test_comment_length_is_limited(db: Any, rules: Any, ann: Any) -> None:
     rules(local_first=False)
     singles(2)
     text = "x" * MAX_COMMENT_LENGTH
@@ -210,8 +198,7 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, ann: Any) -> None
     assert Skip.objects.get(person=ann).comment == text
 
 
-def test_the_deciding_answer_stays(db: Any, rules: Any, ann: Any) -> None:
-    """An answer that brought the verdict can't be taken back."""
+def test_answer_that_decided_a_problem_cannot_be_undone(db: Any, rules: Any, ann: Any) -> None:
     rules(judges=1)
     twin(halves=1)
     ref = give(ann).ref
@@ -219,10 +206,10 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, ann: Any) -> None:
         undo_answer(ann, ref)
 
 
-def test_a_closed_problem_takes_no_answers(
+def test_closed_problem_accepts_no_answers(
     db: Any, rules: Any, person: Any, bob: Any, ann: Any
 ) -> None:
-    """What a moderator took out of judging is refused to its holder; let through, it is whole."""
+    """After it is reopened, its unanswered slots are free again."""
     rules(local_first=False)
     (problem,) = twin(halves=1)
     give(ann)
@@ -236,8 +223,8 @@ def test_a_closed_problem_takes_no_answers(
     assert problem.slots.filter(open=True, holder=None).count() == 2
 
 
-def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, person: Any) -> None:
-    """A problem that everybody judged gets k + 1 more slots, for people who have not read it."""
+def test_reopened_problem_gets_k_plus_one_new_slots(db: Any, person: Any) -> None:
+    """The total stays odd. Only people who have not read the problem get the new slots."""
     (problem,) = twin(halves=1)
     before = [person(name) for name in ("a", "b", "c")]
     for judge in before:
@@ -252,10 +239,8 @@ def test_judged_anew_it_gets_an_odd_number_in_all(db: Any, person: Any) -> None:
     assert fresh(problem).state == "valid"
 
 
-def test_more_judges_are_asked_when_the_site_asks_for_more(
-    db: Any, rules: Any, person: Any
-) -> None:
-    """A problem opened for one judge gets two more when the site meanwhile asks for three."""
+def test_raising_the_number_of_judges_adds_slots(db: Any, rules: Any, person: Any) -> None:
+    """The slots are added with the next vote."""
     rules(judges=1)
     (problem,) = twin(halves=1)
     rules(judges=3)
@@ -263,8 +248,9 @@ def test_more_judges_are_asked_when_the_site_asks_for_more(
     assert (fresh(problem).state, problem.slots.count()) == ("judging", 3)
 
 
-def test_nothing_left_is_explained(db: Any, rules: Any, person: Any, ann: Any, bob: Any) -> None:
-    """What is one's own, was read, or is held by others is counted apart."""
+def test_explain_no_work_counts_own_seen_and_held_separately(
+    db: Any, rules: Any, person: Any, ann: Any, bob: Any
+) -> None:
     rules(judges=1)
     twin(), twin(halves=1), twin(ann, halves=1)
     give(ann)
@@ -275,17 +261,15 @@ def test_nothing_left_is_explained(db: Any, rules: Any, person: Any, ann: Any, b
     assert explain_no_work(person("cat"))["held"] == 1
 
 
-def test_the_queue_wraps_once(db: Any, ann: Any) -> None:
-    """Who has come to the end of the queue gets what lies before their place in it."""
+def test_queue_wraps_around_at_its_end(db: Any, ann: Any) -> None:
     (problem,) = twin(halves=1)
     Judge.objects.create(person=ann, cursor=10**12)
     assert lease_next_problem(ann).problem == problem
 
 
-def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
+def test_returned_slot_does_not_move_the_queue_cursor(
     db: Any, rules: Any, ann: Any, bob: Any
 ) -> None:
-    """Who takes a fresh slot goes on after it; one that somebody gave back moves nobody."""
     rules(judges=1)
     singles(3)
     passed = lease_next_problem(bob)
@@ -295,8 +279,7 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
     assert Judge.objects.get(person=ann).cursor == slot.place > passed.place
 
 
-def test_a_clock_that_is_set_back_makes_no_time_negative(db: Any, rules: Any, ann: Any) -> None:
-    """An answer from before its problem was shown took no time."""
+def test_answer_time_is_zero_if_the_clock_was_set_back(db: Any, rules: Any, ann: Any) -> None:
     rules(local_first=False)
     twin()
     slot = lease_next_problem(ann)
@@ -304,8 +287,7 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(db: Any, rules: Any, an
     assert store_answer(ann, slot.ref, 0).seconds == 0
 
 
-def test_the_queue_is_read_from_its_index(database: Any, ann: Any) -> None:
-    """The database finds fresh and returned slots, and what was read, by index, not by a scan."""
+def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
     twins = [twin() for _ in range(150)]
     for _ in range(20):
         give(ann)

@@ -1,4 +1,4 @@
-"""Training before the first vote, and bounds that hold votes back until a moderator looked."""
+"""Training before the first vote, and holds that delay votes until a moderator's review."""
 
 import re
 from dataclasses import replace
@@ -60,10 +60,7 @@ def _states(problems: Any) -> list[str]:
     return list(Problem.objects.filter(pk__in=keys).order_by("pk").values_list("state", flat=True))
 
 
-def test_clicks_decide_nothing_before_a_moderator_looked(
-    database: Any, rules: Any, person: Any, eva: Any
-) -> None:
-    """Three judges who click at once fill all places of ten problems, and none is decided."""
+def test_fast_votes_wait_for_a_moderator(database: Any, rules: Any, person: Any, eva: Any) -> None:
     rules(hold_pace_seconds=3)
     problems = singles(10)
     clicking = [person(name) for name in ("ann", "bob", "cem")]
@@ -80,11 +77,8 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     assert set(_states(problems)) == {"valid"}
 
 
-def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, ann: Any) -> None:
-    """One quick first answer waits until the next took long enough; then both count at once.
-
-    Until then the pace is kept to a tenth of a second.
-    """
+def test_hold_for_pace_ends_after_a_slower_answer(database: Any, rules: Any, ann: Any) -> None:
+    """Both votes count then. The pace is stored with one decimal place."""
     rules(hold_pace_seconds=3, judges=1)
     problems = [twin(halves=1, pk=1000 + at)[0] for at in range(2)]
     give_in(ann, 1.4)
@@ -97,10 +91,10 @@ def test_a_quick_answer_waits_for_slower_ones(database: Any, rules: Any, ann: An
     assert not Slot.objects.filter(provisional=True).exists()
 
 
-def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
+def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(
     db: Any, rules: Any, ann: Any
 ) -> None:
-    """Once the pace is measured over twenty answers, only a moderator lets the votes count."""
+    """Slower answers don't end it then; only a moderator does."""
     rules(hold_pace_seconds=3, judges=1, hold_pace_over=5)
     problems = singles(12)
     for _ in range(5):
@@ -112,14 +106,10 @@ def test_a_slow_pace_after_twenty_quick_answers_lifts_nothing(
 
 
 @pytest.mark.parametrize(("shown", "step", "seconds"), [(-60, 1, 1), (-60, 0.5, 0.5), (60, 1, 0)])
-def test_pace_is_measured_from_the_answer_before(
+def test_pace_is_measured_from_the_previous_answer(
     db: Any, rules: Any, bob: Any, ann: Any, shown: float, step: float, seconds: float
 ) -> None:
-    """A problem held while another is answered counts no second twice; nor does the sent form.
-
-    So it is where only the newest answers are measured; who gave none has no pace. Where a clock
-    was set back, what was answered before it was shown took no time.
-    """
+    """No second counts for two problems. If the clock was set back, an answer took 0 s."""
     now = timezone.now()
     for at, half in enumerate(singles(6)):
         # All were shown at once, and answered within six seconds.
@@ -133,8 +123,9 @@ def test_pace_is_measured_from_the_answer_before(
     assert measure_pace(ann.pk) == Pace(seconds, 5)
 
 
-def test_accounts_of_one_address_are_held_together(database: Any, rules: Any, person: Any) -> None:
-    """The third account of an address on one problem holds all three; others are not touched."""
+def test_third_account_of_one_address_puts_all_three_on_hold(
+    database: Any, rules: Any, person: Any
+) -> None:
     rules(hold_accounts=3)
     problems = singles(3)
     people = [person(f"j{n}") for n in range(3)]
@@ -150,10 +141,8 @@ def test_accounts_of_one_address_are_held_together(database: Any, rules: Any, pe
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
 
 
-def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
-    db: Any, rules: Any, person: Any
-) -> None:
-    """Two accounts pass, and so do three of which one judged more than an hour before."""
+def test_accounts_an_hour_apart_are_not_put_on_hold(db: Any, rules: Any, person: Any) -> None:
+    """Two accounts of one address within an hour are allowed."""
     rules(hold_accounts=3, judges=5)
     twin(halves=1)
     people = [person(f"j{n}") for n in range(3)]
@@ -164,10 +153,8 @@ def test_two_at_one_address_or_an_hour_apart_are_nobodys_business(
     assert all(_judge(who).held is None for who in people)
 
 
-def test_two_accounts_of_one_address_decide_nothing_with_an_honest_third(
-    database: Any, rules: Any, person: Any
-) -> None:
-    """The second vote of an address is left out, and another judge is asked in its place."""
+def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, person: Any) -> None:
+    """Another judge is asked instead."""
     rules(hold_accounts=3)
     (problem,) = twin(halves=1)
     bad = [person("bad0"), person("bad1")]
@@ -187,7 +174,7 @@ def test_two_accounts_of_one_address_decide_nothing_with_an_honest_third(
 def test_one_address_is_never_a_majority(
     db: Any, rules: Any, person: Any, judges: int, out: int
 ) -> None:
-    """Of three accounts one counts where three judge, two where five do, three where seven do."""
+    """At most 1 of 3, 2 of 5 or 3 of 7 votes that count come from one address."""
     rules(hold_accounts=4, judges=judges)
     twin(halves=1)
     for n in range(min(judges, 2 + (judges > 3))):
@@ -195,10 +182,10 @@ def test_one_address_is_never_a_majority(
     assert Slot.objects.filter(excluded=True).count() == out
 
 
-def test_a_moderator_lets_two_of_one_address_count(
+def test_moderator_can_include_votes_of_one_address(
     database: Any, rules: Any, person: Any, eva: Any, ann: Any, bob: Any
 ) -> None:
-    """Counted again, the vote decides in the place that was kept; theirs are left out no more."""
+    """Later votes of these accounts are not excluded either."""
     rules(hold_accounts=3)
     problems = singles(2)
     for who in (ann, bob):
@@ -212,8 +199,7 @@ def test_a_moderator_lets_two_of_one_address_count(
     assert not Slot.objects.filter(excluded=True).exists()
 
 
-def test_where_addresses_are_not_watched_a_class_decides(db: Any, rules: Any, person: Any) -> None:
-    """With `hold_accounts = 0` three accounts of one address decide a problem at once."""
+def test_hold_accounts_zero_ignores_addresses(db: Any, rules: Any, person: Any) -> None:
     rules(hold_accounts=0)
     problems = twin(halves=1)
     for n in range(3):
@@ -222,10 +208,8 @@ def test_where_addresses_are_not_watched_a_class_decides(db: Any, rules: Any, pe
 
 
 @pytest.mark.parametrize("where", ["unknown", "192.0.2.7;4711", "unix:"])
-def test_who_comes_from_no_address_is_held_for_none(
-    db: Any, rules: Any, person: Any, where: str
-) -> None:
-    """What a proxy writes in place of an address makes no two accounts neighbours."""
+def test_unreadable_addresses_cause_no_hold(db: Any, rules: Any, person: Any, where: str) -> None:
+    """Proxies write such values in place of an address."""
     rules(hold_accounts=3, judges=5)
     twin(halves=1)
     people = [person(f"j{n}") for n in range(4)]
@@ -234,33 +218,31 @@ def test_who_comes_from_no_address_is_held_for_none(
     assert all(_judge(who).held is None for who in people)
 
 
-def _came(header: str) -> str:
-    """Return the address of a request that came through proxies."""
+def _get_forwarded_address(header: str) -> str:
     site = replace(settings.SITE, public_url="https://twins.example.org")
     with override_settings(SITE=site):
         return get_client_address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
 
 
-def test_admins_see_that_all_judges_share_an_address(
+def test_admins_are_warned_if_all_judges_share_an_address(
     db: Any, rules: Any, person: Any, visit: Any, adam: Any
 ) -> None:
-    """With a proxy that is not named, all seem to come from it, and the admin's page says so."""
+    """If the rules miss a proxy, all judges seem to come from it."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
     admin, said = visit(adam), "All 3 judges within an hour had the same"
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
-        give_in(person(f"j{n}"), 9.0, address=_came(f"192.0.2.{n}, 10.0.0.2"))
+        give_in(person(f"j{n}"), 9.0, address=_get_forwarded_address(f"192.0.2.{n}, 10.0.0.2"))
     assert said in admin.get("/admin/").content.decode()
     rules(hold_accounts=0)
     assert said not in admin.get("/admin/").content.decode()
 
 
 @pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])
-def test_one_button_is_for_all_who_are_held_together(
+def test_one_decision_applies_to_a_group_on_hold(
     db: Any, rules: Any, person: Any, eva: Any, visit: Any, kind: str, states: str
 ) -> None:
-    """From the page of one of three accounts of one address all votes count, or none does."""
     rules(hold_accounts=3)
     problems = twin(halves=1)
     people = [person(f"j{n}", is_judge=True) for n in range(3)]
@@ -284,8 +266,9 @@ def test_one_button_is_for_all_who_are_held_together(
     assert not alone.appointments.exists()
 
 
-def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Any, eva: Any) -> None:
-    """Who was released from a hold for an address is never held for one again."""
+def test_released_group_is_not_held_again_for_its_address(
+    db: Any, rules: Any, person: Any, eva: Any
+) -> None:
     rules(hold_accounts=3)
     problems = singles(2)
     people = [person(f"j{n}") for n in range(3)]
@@ -300,8 +283,8 @@ def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Any, ev
     assert _states(problems) == ["judging", "valid"]
 
 
-def test_no_address_is_stored_and_its_digest_changes_each_hour(db: Any, ann: Any) -> None:
-    """What is kept of an address is another digest each hour, and gone after two."""
+def test_stored_address_digest_changes_each_hour(db: Any, ann: Any) -> None:
+    """It is deleted after two hours. IPv6 addresses of one /64 have the same digest."""
     twin(halves=1)
     slot = give_in(ann, 9.0, address="192.0.2.7")
     now = timezone.now()
@@ -316,10 +299,9 @@ def test_no_address_is_stored_and_its_digest_changes_each_hour(db: Any, ann: Any
     assert Slot.objects.get(pk=slot.pk).origin == ""
 
 
-def test_discarded_votes_leave_their_places_to_others(
+def test_discarded_votes_free_their_slots(
     database: Any, rules: Any, person: Any, eva: Any, ann: Any
 ) -> None:
-    """A place whose vote is discarded is opened anew; three honest judges decide the problem."""
     rules(hold_pace_seconds=3)
     (problem,) = twin(halves=1)
     give(ann)
@@ -334,10 +316,9 @@ def test_discarded_votes_leave_their_places_to_others(
     assert _judge(ann).cause == "moderator"
 
 
-def test_what_was_decided_before_is_listed_and_stays_decided(
+def test_hold_keeps_earlier_verdicts_and_lists_them(
     db: Any, rules: Any, ann: Any, eva: Any, visit: Any
 ) -> None:
-    """A hold reopens nothing; moderators find what the votes had decided."""
     rules(judges=1)
     before = twin(halves=1)
     give(ann)
@@ -353,10 +334,7 @@ def test_what_was_decided_before_is_listed_and_stays_decided(
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
 
 
-def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
-    db: Any, rules: Any, ann: Any
-) -> None:
-    """At `held_most` votes that wait, and beyond it, there is no further problem."""
+def test_judge_on_hold_gets_problems_up_to_held_most(db: Any, rules: Any, ann: Any) -> None:
     rules(hold_pace_seconds=3, held_most=2)
     singles(4)
     give(ann), give(ann)
@@ -365,8 +343,8 @@ def test_who_is_held_gets_no_more_than_so_many_votes_that_wait(
         assert (lease_next_problem(ann) is None) is stopped
 
 
-def test_a_bound_holds_what_came_since_and_a_moderator_all(db: Any, ann: Any, eva: Any) -> None:
-    """Of two votes the one before a moderator's release waits for a moderator's own hold alone."""
+def test_automatic_hold_covers_only_votes_since_the_release(db: Any, ann: Any, eva: Any) -> None:
+    """A moderator's own hold covers all votes."""
     singles(2)
     give(ann)
     pause_judge(ann, eva)
@@ -379,11 +357,10 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(db: Any, ann: Any, ev
     assert get_pending_votes(_judge(ann)).count() == 2
 
 
-def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, ann: Any, eva: Any) -> None:
-    """Who was careful for long and then guesses is held: the last ten count, not all.
-
-    It ends where moderators agree with some contests, and enough of the last ten others are right.
-    """
+def test_hold_for_gold_counts_only_the_last_ten_answers(
+    db: Any, rules: Any, ann: Any, eva: Any
+) -> None:
+    """Upheld contests are not counted, which can end the hold."""
     rules(gold_every=1)
     gold(30)
     for _ in range(20):
@@ -400,8 +377,10 @@ def test_a_hold_for_gold_follows_the_last_ten(db: Any, rules: Any, ann: Any, eva
     assert _judge(ann).held is None
 
 
-def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, ann: Any, eva: Any) -> None:
-    """Of the last five two right are below 50 %; with one of them retired, three are above."""
+def test_hold_for_gold_ends_above_hold_gold_percent(
+    db: Any, rules: Any, ann: Any, eva: Any
+) -> None:
+    """Of the last five answers, two are correct; after a question is retired, three are."""
     rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
     gold(6)
     last = [give(ann, choice=int(at > 2)) for at in range(6)][-1]
@@ -411,10 +390,9 @@ def test_a_hold_for_gold_ends_above_the_bound_too(db: Any, rules: Any, ann: Any,
 
 
 @pytest.mark.parametrize("cause", ["pace", "address", "training", "moderator"])
-def test_a_contest_ends_no_hold_of_another_cause(
+def test_upheld_contest_ends_only_a_hold_for_gold(
     db: Any, rules: Any, ann: Any, eva: Any, cause: str
 ) -> None:
-    """Who is held for something else stays held when they were right about a known answer."""
     rules(gold_every=1)
     gold(1)
     slot = give(ann, choice=1)
@@ -423,13 +401,10 @@ def test_a_contest_ends_no_hold_of_another_cause(
     assert _judge(ann).cause == cause
 
 
-def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
+def test_gold_answers_of_judges_on_hold_are_not_in_statistics(
     db: Any, rules: Any, ann: Any, eva: Any
 ) -> None:
-    """While votes wait, answers to gold questions are out of the site's figures; then they count.
-
-    So it is with a job that a market refuses, and then confirms.
-    """
+    """Neither are those of a paid job that the market has rejected."""
     rules(gold_every=1)
     gold(1)
     Judge.objects.create(person=ann, job=7, quota=5)
@@ -442,10 +417,10 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     assert found == [1, None, 1, None, 1]
 
 
-def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
+def test_erasing_a_judge_excludes_the_votes_on_hold(
     db: Any, rules: Any, bob: Any, ann: Any
 ) -> None:
-    """No moderator can look any more: another judge is asked, and the log says why."""
+    """No moderator can review them any more, so another judge is asked."""
     rules(hold_pace_seconds=3, judges=1)
     (problem,) = twin(halves=1)
     give(ann)
@@ -458,8 +433,10 @@ def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
     assert problem.slots.filter(excluded=True).count() == 1
 
 
-def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, ann: Any, eva: Any) -> None:
-    """Who guesses and contests whatever was wrong is held, and no contest of theirs lifts that."""
+def test_contesting_every_miss_does_not_prevent_a_hold(
+    db: Any, rules: Any, ann: Any, eva: Any
+) -> None:
+    """An upheld contest of such a judge does not end the hold."""
     rules(gold_every=1)
     gold(20)
     made = []
@@ -473,10 +450,10 @@ def test_contests_keep_nobody_from_being_held(db: Any, rules: Any, ann: Any, eva
     assert _judge(ann).cause == "gold"
 
 
-def test_contests_of_questions_that_were_retired_wait_for_nothing(
+def test_contests_of_retired_questions_are_not_pending(
     db: Any, rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
-    """Of four contests three are agreed with when another judge makes them; the fourth waits."""
+    """Ann's fourth answer is ignored once bob's contests have retired the other three questions."""
     rules(gold_every=1)
     gold(MAX_CREDITED_CONTESTS + 1)
     made = [
@@ -490,14 +467,13 @@ def test_contests_of_questions_that_were_retired_wait_for_nothing(
     assert count_gold_answers([ann])[ann.pk] == (0, 0)
 
 
-def test_a_careful_judge_is_held_for_gold_once_in_a_thousand_looks(site: Any) -> None:
-    """At 95 % right, fewer than 7 of 10 come once in 973 looks; at 50 %, in 83 % of them."""
+def test_false_hold_rate_of_careful_and_guessing_judges(site: Any) -> None:
+    """With 95 % accuracy, fewer than 7 of 10 are correct once in 973 checks; with 50 %, in 83 %."""
     assert compute_false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
     assert compute_false_hold_rate(0.5) == pytest.approx(848 / 1024)
 
 
-def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, ann: Any) -> None:
-    """Of five questions four are right: then problems come; none of the five is a vote."""
+def test_training_comes_before_the_first_vote(db: Any, rules: Any, ann: Any) -> None:
     rules(training_questions=5, training_right=4)
     gold(6), twin()
     assert [give(ann, choice=int(at == 2)).gold for at in range(5)] == [True] * 5
@@ -506,8 +482,7 @@ def test_the_training_comes_before_the_first_vote(db: Any, rules: Any, ann: Any)
     assert Slot.objects.filter(holder=ann, gold=False).exclude(answered_at=None).count() == 1
 
 
-def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, ann: Any) -> None:
-    """With three of five right the training begins anew, and asks what was not asked before."""
+def test_failed_training_restarts_with_new_questions(db: Any, rules: Any, ann: Any) -> None:
     rules(training_questions=5, training_right=4)
     gold(10), twin()
     first = {give(ann, choice=int(at < 2)).problem.ref for at in range(5)}
@@ -517,8 +492,7 @@ def test_who_misses_too_many_tries_again_with_others(db: Any, rules: Any, ann: A
     assert _judge(ann).qualified is not None
 
 
-def test_a_contest_passes_nobodys_training(db: Any, rules: Any, ann: Any) -> None:
-    """A contested answer counts as wrong in the training until a moderator agrees."""
+def test_contested_training_answer_counts_as_incorrect(db: Any, rules: Any, ann: Any) -> None:
     rules(training_questions=5, training_right=4)
     gold(5), twin()
     for at in range(5):
@@ -528,8 +502,9 @@ def test_a_contest_passes_nobodys_training(db: Any, rules: Any, ann: Any) -> Non
     assert _judge(ann).qualified is None
 
 
-def test_without_a_question_left_votes_wait(db: Any, rules: Any, ann: Any) -> None:
-    """Who failed with the last question may judge, and a moderator looks before it counts."""
+def test_votes_wait_if_training_failed_and_no_question_is_left(
+    db: Any, rules: Any, ann: Any
+) -> None:
     rules(training_questions=5, training_right=4)
     gold(5), twin()
     for _ in range(5):
@@ -540,8 +515,7 @@ def test_without_a_question_left_votes_wait(db: Any, rules: Any, ann: Any) -> No
     assert _judge(ann).cause == "training"
 
 
-def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, ann: Any) -> None:
-    """With four questions for a training of five, the first problem is a vote that counts."""
+def test_training_is_skipped_if_there_are_too_few_questions(db: Any, rules: Any, ann: Any) -> None:
     rules(training_questions=5, training_right=4)
     gold(4), twin()
     slot = give(ann)
@@ -550,10 +524,10 @@ def test_a_site_with_too_few_questions_trains_nobody(db: Any, rules: Any, ann: A
 
 
 @pytest.mark.parametrize("pace", [0, 3])
-def test_the_pages_of_the_training_lead_through_it(
+def test_training_pages_show_progress_and_result(
     db: Any, rules: Any, ann: Any, visit: Any, pace: int
 ) -> None:
-    """Each answer tells its reason and how far it is; at the end votes count or wait, not both."""
+    """The last page says that votes count or that they are on hold, not both."""
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
     save_agreement(ann)
@@ -573,10 +547,9 @@ def test_the_pages_of_the_training_lead_through_it(
     assert "Start with a short training" not in browser.get("/judge/").content.decode()
 
 
-def test_a_judge_who_fails_the_training_learns_that_votes_wait(
+def test_pages_say_that_votes_wait_after_a_failed_training(
     db: Any, rules: Any, ann: Any, visit: Any
 ) -> None:
-    """Without further questions, the last one, the start page and the news say that votes wait."""
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     save_agreement(ann)
@@ -598,10 +571,9 @@ def test_a_judge_who_fails_the_training_learns_that_votes_wait(
     assert "Your votes are on hold" in browser.get("/people/news/").content.decode()
 
 
-def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
+def test_paid_votes_on_hold_need_moderator_and_market(
     db: Any, rules: Any, person: Any, eva: Any
 ) -> None:
-    """The market's word alone lets no vote count that waits for a moderator, nor the other way."""
     rules(hold_pace_seconds=3, judges=1)
     problems = singles(2)
     ann, bob = person("ann", hired=True, is_judge=True), person("bob", hired=True, is_judge=True)
@@ -619,8 +591,7 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
     assert _states(problems) == ["valid", "valid"]
 
 
-def test_who_is_held_reads_so_beside_each_problem(db: Any, contributor: Any, visit: Any) -> None:
-    """A judge whose votes wait is told so above each problem, and why under what they judged."""
+def test_judge_on_hold_sees_a_notice_and_the_reason(db: Any, contributor: Any, visit: Any) -> None:
     twin(halves=1)
     ann = contributor(is_judge=True)
     assert lease_next_problem(ann) is not None

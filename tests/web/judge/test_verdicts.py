@@ -1,4 +1,4 @@
-"""Verdicts, votes as data, and what a moderator takes out of the count."""
+"""Verdicts, exported votes, and votes that moderators exclude."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ VOTES = st.lists(
     min_size=3,
     max_size=3,
 )
-"""For each of three judges: the local choice, the choice, and the marks."""
+"""For each of three judges: the local choice, the choice, ambiguous, and associative."""
 
 
 def _judge(problem: Any, people: list[Any], votes: Any) -> None:
@@ -49,10 +49,10 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
 
 @examples(20, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
-def test_a_download_checked_again_gives_the_same(
+def test_verdicts_equal_those_of_the_exported_votes(
     db: Any, person: Any, tmp_path: Path, votes: Any
 ) -> None:
-    """The verdict is that of `validate.check` on the written problems and votes, read again."""
+    """`filter_by_votes` gives the site's state and reasons for the exported files."""
     with transaction.atomic():
         (problem,) = twin(person("author"), halves=1)
         _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
@@ -77,8 +77,8 @@ def test_a_download_checked_again_gives_the_same(
         ([(0, 0, False, False)] * 3, "local context"),
     ],
 )
-def test_each_rule_has_its_reason(db: Any, person: Any, votes: Any, reason: str) -> None:
-    """A wrong majority, ambiguity, association and a telling local context each reject."""
+def test_each_rejection_rule_has_its_reason(db: Any, person: Any, votes: Any, reason: str) -> None:
+    """Reasons are translated for the reader; the log has them in English."""
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
     assert fresh(problem).state == "rejected"
@@ -87,8 +87,7 @@ def test_each_rule_has_its_reason(db: Any, person: Any, votes: Any, reason: str)
     assert logged == problem.reasons[0]
 
 
-def test_a_judge_is_one_participant_in_the_data(db: Any, ann: Any) -> None:
-    """Responses carry one pseudonym a person, the local one before the whole."""
+def test_responses_have_one_pseudonym_per_judge(db: Any, ann: Any) -> None:
     first, second = singles(2)
     give(ann), give(ann)
     found = list(iter_responses([first, second]))
@@ -96,8 +95,7 @@ def test_a_judge_is_one_participant_in_the_data(db: Any, ann: Any) -> None:
     assert [response.purpose for response in found] == ["local", "validate"] * 2
 
 
-def test_excluded_votes_bring_the_problem_back(db: Any, person: Any, eva: Any) -> None:
-    """A decided problem that loses a vote is judged on by one more; counted again it is decided."""
+def test_excluding_a_vote_reopens_a_decided_problem(db: Any, person: Any, eva: Any) -> None:
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -116,8 +114,7 @@ def test_excluded_votes_bring_the_problem_back(db: Any, person: Any, eva: Any) -
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
 
-def test_votes_that_count_again_leave_no_slot_too_many(db: Any, person: Any, eva: Any) -> None:
-    """Taken out and counted again at once, the votes decide as before, and nobody is asked more."""
+def test_including_votes_again_closes_the_extra_slots(db: Any, person: Any, eva: Any) -> None:
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -131,10 +128,9 @@ def test_votes_that_count_again_leave_no_slot_too_many(db: Any, person: Any, eva
     assert fresh(problem).state == "valid"
 
 
-def test_a_recount_can_turn_the_verdict(
+def test_excluding_votes_can_flip_the_verdict(
     db: Any, rules: Any, person: Any, eva: Any, bob: Any
 ) -> None:
-    """Where enough votes are left without the excluded ones, the verdict follows them at once."""
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(person("a"), 1)
@@ -144,14 +140,15 @@ def test_a_recount_can_turn_the_verdict(
     assert fresh(problem).state == "rejected"
     change_votes(bob, "exclude", eva, "guesses")
     change_votes(person("a2"), "exclude", eva, "has none")
-    assert fresh(problem).state == "rejected"  # one against one is no majority
+    assert fresh(problem).state == "rejected"  # one against one is not a majority
 
     change_votes(Person.objects.get(name="a"), "exclude", eva, "guesses")
     assert fresh(problem).state == "valid"
 
 
-def test_what_a_moderator_decided_stays(db: Any, rules: Any, eva: Any, ann: Any) -> None:
-    """Votes taken out of the count don't move a problem that a moderator accepted."""
+def test_excluding_votes_keeps_a_moderators_decision(
+    db: Any, rules: Any, eva: Any, ann: Any
+) -> None:
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(ann, 1)
@@ -160,15 +157,14 @@ def test_what_a_moderator_decided_stays(db: Any, rules: Any, eva: Any, ann: Any)
     assert fresh(problem).state == "valid"
 
 
-def test_only_another_moderator_excludes(db: Any, ann: Any, eva: Any) -> None:
-    """Neither a judge nor the person themselves takes votes out, and not without a reason."""
+def test_only_another_moderator_can_exclude_votes(db: Any, ann: Any, eva: Any) -> None:
+    """A reason is required."""
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
             change_votes(somebody, "exclude", by, reason)
 
 
-def test_agreement_is_that_of_the_votes(db: Any, person: Any) -> None:
-    """Shares and alpha come out as they do from the table of all votes."""
+def test_agreement_equals_that_of_the_table_of_votes(db: Any, person: Any) -> None:
     none = measure_agreement()
     assert [none[name] for name in ("problems", "pairs", "alpha", "alpha_of")] == [0, None, None, 0]
     problems = singles(3)
@@ -185,8 +181,8 @@ def test_agreement_is_that_of_the_votes(db: Any, person: Any) -> None:
     assert found["alpha_of"] == len(problems)
 
 
-def test_the_card_tells_what_judges_decided(db: Any, person: Any) -> None:
-    """What a moderator accepts against all votes has none for it; what nobody judged is none."""
+def test_stats_count_only_voted_problems_as_judged(db: Any, person: Any) -> None:
+    """A problem that a moderator accepts against the votes counts as judged and valid."""
     *_valid, last = singles(3)
     for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
         judge = person(name)
@@ -201,10 +197,10 @@ def test_the_card_tells_what_judges_decided(db: Any, person: Any) -> None:
     assert [found[name] for name in columns] == [5, 3, 3, 0]
 
 
-def test_a_judge_is_compared_with_most_of_the_others(
+def test_judges_are_compared_with_the_majority_of_others(
     db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the others are even nothing is said; one's own vote is none of theirs."""
+    """Problems on which the others are tied are counted separately."""
     monkeypatch.setattr(votes, "CHUNK", 3)
     singles(4)
     ann, bob, cat, dan = map(person, ("ann", "bob", "cat", "dan"))
@@ -218,10 +214,7 @@ def test_a_judge_is_compared_with_most_of_the_others(
 
 
 @pytest.mark.long
-def test_the_last_two_votes_at_once_bring_one_verdict(
-    database: Any, rules: Any, person: Any
-) -> None:
-    """Three judges who answer in the same moment leave the problem decided, by one verdict."""
+def test_simultaneous_votes_give_one_verdict(database: Any, rules: Any, person: Any) -> None:
     rules(local_first=False)
     problems = singles(8)
     people = [person(name) for name in ("a", "b", "c")]

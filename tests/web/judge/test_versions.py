@@ -1,4 +1,4 @@
-"""Perturbed problems before judges: the same k judges, and nothing that tells of the family."""
+"""Judging of perturbed problems, whose family is not revealed to judges."""
 
 from typing import Any
 
@@ -22,10 +22,9 @@ def _judges(person: Any, count: int = 3) -> list[Any]:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_three_judges_find_a_version_valid(
+def test_perturbed_problem_is_decided_by_k_votes(
     database: Any, rules: Any, person: Any, both: bool, ann: Any
 ) -> None:
-    """A single is decided by k votes as any problem is, whether or not halves are one person's."""
     rules(both_halves=both)
     top = root()
     made = child(top, ann, state="judging")
@@ -37,10 +36,10 @@ def test_three_judges_find_a_version_valid(
     assert lease_next_problem(person("late", is_judge=True)) is None
 
 
-def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
+def test_judges_get_versions_of_a_family_except_their_own(
     database: Any, bob: Any, ann: Any
 ) -> None:
-    """Versions of one family reach one judge, after its root too; those they wrote never do."""
+    """Whether they have seen the root does not matter."""
     top = root(ann)
     mark_seen(bob, top)
     theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
@@ -51,8 +50,7 @@ def test_one_judge_may_judge_a_family_but_nothing_of_their_own(
 
 
 @pytest.mark.usefixtures("db")
-def test_the_page_of_a_judge_tells_nothing_of_the_family(person: Any, visit: Any) -> None:
-    """Neither step of the page names parent, root, depth or what a model chose."""
+def test_judging_pages_do_not_reveal_the_family(person: Any, visit: Any) -> None:
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
@@ -71,10 +69,9 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(person: Any, visit: Any
 
 
 @pytest.mark.parametrize(("ambiguous", "marked"), [(False, False), (True, True)])
-def test_judges_take_the_mark_off_a_generated_problem(
+def test_valid_verdict_removes_the_mark_of_generated_problems(
     database: Any, person: Any, ambiguous: bool, marked: bool
 ) -> None:
-    """An imported child is marked until k judges find it valid; then its data have no mark."""
     top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     text = "Sue beat Sally because _ sprinted well."
     made = make_child(top, text, top.options, 0, source="chat")

@@ -1,4 +1,4 @@
-"""Leaves the thread in English after each test of this folder."""
+"""Resets the language of the thread to English after each test of this folder."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def in_english(site: Any) -> Iterator[None]:
-    """Leave the thread in English, as the tests of other folders expect."""
+    """Reset the language to English, which the tests of other folders expect."""
     from django.utils import translation
 
     yield

@@ -1,4 +1,4 @@
-"""Pages from right to left in a real browser, on a phone in the dark and on a desk by day."""
+"""Right-to-left pages in a real browser, on a dark phone screen and a light desktop screen."""
 
 import json
 import multiprocessing
@@ -23,7 +23,7 @@ SHOWN = (
     "perturb:start", "perturb:build", "perturb:made", "families:family", "moderate:queue",
     "moderate:problem", "take:question", "people:me", "language",
 )  # fmt: skip
-"""The pages that people work on, and those with most that stands side by side."""
+"""The pages that people work on, and the pages with the most side-by-side content."""
 
 VIEWS = ((320, 640, "dark"), (1200, 800, "light"))
 
@@ -33,7 +33,7 @@ CLIPPED = """[...document.querySelectorAll("button, .button, .badge, label, h1, 
     .filter(one => one.clientWidth && getComputedStyle(one).overflow !== "visible"
         && !one.closest(".hidden") && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.outerHTML.slice(0, 120))"""
-"""What has more text than room."""
+"""JavaScript: the elements whose text doesn't fit."""
 
 SIDES = """() => {
     const brand = document.querySelector("header .brand").getBoundingClientRect();
@@ -48,24 +48,24 @@ SIDES = """() => {
         }).length,
     };
 }"""
-"""Where the page and the sentences on it begin, and what is beyond its left edge."""
+"""JavaScript: directions of page and sentences, and number of elements off the left edge."""
 
 
 class Server(ThreadingMixIn, WSGIServer):
-    """A server of the made-up language, which `winosmith serve` doesn't offer."""
+    """A threaded server for the made-up language, which `winosmith serve` doesn't offer."""
 
     daemon_threads = True
 
 
 class Quiet(WSGIRequestHandler):
-    """Answers, and prints nothing."""
+    """A request handler without a log."""
 
     def log_message(self, *_: Any) -> None:
         """Print nothing."""
 
 
 def _serve(environment: dict[str, str], settings: dict[str, Any], told: Connection) -> None:
-    """Serve a site with the small site's people and problems, under settings of its own."""
+    """Serve the small site's people and problems; send the address and references to `told`."""
     os.environ.update(environment)
     from winosmith.web import Site
 
@@ -87,7 +87,7 @@ def _serve(environment: dict[str, str], settings: dict[str, Any], told: Connecti
 def served_right_to_left(
     prepared_site: Path, right_to_left: dict[str, Any], tmp_path: Path
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Return the address of a site that offers the made-up language, and what is on it."""
+    """Yield the address of a site in the made-up language, and references to its contents."""
     rules = {"gold_every": 0, "open_judging": False}
     site = serving.made(prepared_site, tmp_path / "site", rules, None)
     here, there = multiprocessing.Pipe()
@@ -97,13 +97,10 @@ def served_right_to_left(
     process.kill()
 
 
-def test_pages_are_whole_from_right_to_left(
+def test_right_to_left_pages_fit_the_screen(
     served_right_to_left: tuple[str, dict[str, str]], browser: Any, axe_source: str
 ) -> None:
-    """Nothing is clipped, wider than its screen or too pale; Arabic letters begin at the right.
-
-    English sentences run from left to right on it all the same.
-    """
+    """Nothing is clipped or too pale, and English sentences still run from left to right."""
     address, refs = served_right_to_left
     first = {visit.route: visit for visit in reversed(v.VISITS) if visit.form is None}
     wrong: dict[str, Any] = {}

@@ -12,12 +12,11 @@ from tests.web import translated
 
 @pytest.fixture(scope="module")
 def catalogues(site: Any) -> Any:
-    """Return the script."""
+    """Return the script as a module."""
     return translated.script()
 
 
 def test_texts_are_found_in_code_and_templates(catalogues: Any) -> None:
-    """Joined strings, plurals, texts of filters and of lazy calls are found, each once."""
     code = (
         'x = _("a " "b"); y = ngettext("%d c", "%d cs", n) % n\nz = gettext_lazy(\n  "d"\n)\n_(e)'
     )
@@ -31,13 +30,13 @@ def test_texts_are_found_in_code_and_templates(catalogues: Any) -> None:
     assert not one["95 % interval"].formatted
 
 
-def test_a_catalogue_is_begun_and_updated(
+def test_catalogue_is_created_and_updated(
     catalogues: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A new language gets every text and its plural rule; an update keeps what was translated."""
+    """A new language gets every text and its plural rule; an update keeps the translations."""
     monkeypatch.setattr(catalogues, "LOCALE", tmp_path)
     catalogues.main(["ar"])
     path = tmp_path / "ar/LC_MESSAGES/django.po"
@@ -63,8 +62,7 @@ def test_a_catalogue_is_begun_and_updated(
         catalogues.main(["xx"])
 
 
-def test_a_whole_translation_has_no_fault(catalogues: Any) -> None:
-    """The made-up language translates every text, with its values and tags."""
+def test_complete_translation_has_no_faults(catalogues: Any) -> None:
     made = translated.catalogue()
     assert made.untranslated_entries() == []
     assert catalogues.faults(made) == []
@@ -84,10 +82,9 @@ def test_a_whole_translation_has_no_fault(catalogues: Any) -> None:
         ("no", " no", "control characters"),
     ],
 )
-def test_a_faulty_translation_is_reported(
+def test_faulty_translation_is_reported(
     catalogues: Any, english: str, translation: str, fault: str
 ) -> None:
-    """Lost or exchanged values, other tags, loose markup and unseen characters are faults."""
     flags = ["python-format"] if "%" in english else []
     entry = polib.POEntry(msgid=english, msgstr=translation, flags=flags)
     found = catalogues.faults([entry])

@@ -1,4 +1,4 @@
-"""Which language a page comes in: the browser's wish, the person's choice, and nobody else's."""
+"""The language of a page: the browser's preference, or the person's choice."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("db")
 HEAD = {"en": "Guidelines", "ar": made_up("Guidelines")}
 
 
-def _heading(answer: Any) -> str:
+def _find_heading(answer: Any) -> str:
     found = re.search(r"<h1>(.*?)</h1>", answer.content.decode())
     return found[1]
 
@@ -28,14 +28,13 @@ def _heading(answer: Any) -> str:
         ("../../etc/passwd," + "ar," * 400, "en"),
     ],
 )
-def test_a_page_comes_in_the_language_that_the_browser_asks_for(
+def test_accept_language_selects_the_page_language(
     arabic: None, visit: Any, wish: str, language: str
 ) -> None:
-    """The best of the offered languages that Accept-Language names is taken; else English."""
     answer = visit().get("/guidelines/", headers={"accept-language": wish})
     side = "rtl" if language == "ar" else "ltr"
     assert f'<html lang="{language}" dir="{side}">' in answer.content.decode()
-    assert _heading(answer) == HEAD[language]
+    assert _find_heading(answer) == HEAD[language]
     assert answer["Content-Language"] == language
     assert "Accept-Language" in answer["Vary"]
     assert answer["Cache-Control"] == "private, no-store"
@@ -52,11 +51,11 @@ def test_a_choice_beats_the_browsers_wish(arabic: None, visit: Any) -> None:
     led = client.post("/language/set/", form, headers=wish)
     assert led.status_code == 302
     assert led["Location"] == "/guidelines/?a=1&b=%C3%A4"
-    assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
+    assert _find_heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
 
 
-def test_the_cookie_lasts_and_tells_nothing_but_the_language(arabic: None, visit: Any) -> None:
-    """It is out of reach of scripts and of other sites, and holds a year; readers get none."""
+def test_only_a_choice_sets_the_language_cookie(arabic: None, visit: Any) -> None:
+    """The cookie contains only the language and lasts a year."""
     client = visit()
     client.get("/guidelines/")
     assert not client.cookies
@@ -76,32 +75,27 @@ def test_the_cookie_lasts_and_tells_nothing_but_the_language(arabic: None, visit
         "javascript:alert(1)",
     ],
 )
-def test_nobody_is_led_off_the_site(visit: Any, back: str) -> None:
-    """A way back that leads elsewhere leads to the first page."""
+def test_foreign_or_invalid_next_leads_to_the_first_page(visit: Any, back: str) -> None:
     led = visit().post("/language/set/", {"language": "en", "next": back})
     assert (led.status_code, led["Location"]) == (302, "/")
 
 
-def test_an_unknown_language_changes_nothing(visit: Any) -> None:
-    """It sets no cookie; neither does no language at all."""
+def test_unknown_language_is_refused_without_a_cookie(visit: Any) -> None:
     for form in ({"language": "xx"}, {"language": "en\r\n"}, {}):
         client = visit()
         assert client.post("/language/set/", form).status_code == 302
         assert "language" not in client.cookies
 
 
-def test_a_false_cookie_does_no_harm(visit: Any) -> None:
-    """Whatever stands in the cookie, the page comes, in a language that is offered."""
+def test_invalid_language_cookie_falls_back_to_english(visit: Any) -> None:
     for value in ("xx", "ar/../../x", "<script>", "d" * 5000):
         client = visit()
         client.cookies["language"] = value
         assert '<html lang="en"' in client.get("/guidelines/").content.decode()
 
 
-def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
-    arabic: None, visit: Any
-) -> None:
-    """The link leads to the bare offer: such an address may not be opened, or is nobody's."""
+def test_language_link_of_error_pages_has_no_next(arabic: None, visit: Any) -> None:
+    """A refused form's address may not allow GET, and a missing page's address leads nowhere."""
     refused = visit().post("/people/login/", {"name": "x", "password": "y"})
     missing = visit().get("/problems/nothing/")
     assert [refused.status_code, missing.status_code] == [422, 404]
@@ -109,6 +103,5 @@ def test_pages_that_answer_forms_or_are_not_there_name_no_way_back(
         assert 'href="/language/"' in answer.content.decode()
 
 
-def test_a_site_in_one_language_offers_no_choice(visit: Any) -> None:
-    """Without a second language no page links to the choice."""
+def test_site_with_one_language_offers_no_choice(visit: Any) -> None:
     assert "/language/" not in visit().get("/guidelines/").content.decode()

@@ -1,4 +1,4 @@
-"""Pages in other languages: the same pages, and nothing in English that has a translation."""
+"""Pages in other languages: the same structure, and no English text that has a translation."""
 
 import re
 from dataclasses import replace
@@ -15,21 +15,21 @@ from tests.web.translated import made_up
 from winosmith.web.people.models import Person
 
 TEXTS = {"label", "lang", "dir", "title", "aria-label", "placeholder", "alt"}
-"""Attributes that are texts, or tell the language of texts; so are most of data-*."""
+"""Attributes that contain a text or its language; so do most data-* attributes."""
 
 ONCE = re.compile(r"[0-9a-f]{32,}|[A-Za-z0-9]{64}|[\w-]{20,}:[\w-]{6}:[\w-]{40,}")
-"""Keys of forms, tokens and what is signed with its time: each page has its own."""
+"""Form keys, tokens and signed timestamps, which differ from page to page."""
 
 BEGINNING = ("data-option-", "data-sentence", "data-anchor", "data-ref", "data-key", "data-save")
-"""Values that scripts read; the other data-* are texts that they show."""
+"""Prefixes of data-* attributes with values for scripts; the others are texts to show."""
 
 
 class Page(HTMLParser):
-    """What a page is made of.
+    """The tags and texts of a page.
 
     Attributes:
-        shape: its tags, with all attributes that are no texts.
-        said: its texts, and the texts in attributes, that are in the language of the page.
+        shape: Tags, with all attributes that aren't texts.
+        said: Texts and text attributes in the language of the page.
     """
 
     EMPTY = frozenset({"meta", "link", "input", "br", "hr", "img"})
@@ -42,10 +42,12 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
+        """Record a tag and its text attributes."""
         known = {name: value or "" for name, value in attrs}
         kept = tuple((n, ONCE.sub("…", t)) for n, t in sorted(known.items()) if not _is_text(n, t))
-        if tag != "button" or known.get("name") != "language":  # the one that is chosen differs
+        if (
+            tag != "button" or known.get("name") != "language"
+        ):  # the button of the current language differs
             self.shape.append((tag, kept))
         other = ("lang" in known and tag != "html") or tag in ("script", "style", "code", "pre")
         foreign = other or (bool(self.open) and self.open[-1][1])
@@ -55,12 +57,12 @@ class Page(HTMLParser):
             self.open.append((tag, foreign))
 
     def handle_endtag(self, tag: str) -> None:
-        """Note that tags end."""
+        """Close a tag, and the unclosed tags inside it."""
         while self.open and self.open.pop()[0] != tag:
             pass
 
     def handle_data(self, data: str) -> None:
-        """Note a text of the page's own language."""
+        """Record a text in the page's own language."""
         if not (self.open and self.open[-1][1]) and data.strip():
             self.said.append(data.strip())
 
@@ -74,20 +76,20 @@ def _is_text(name: str, value: str) -> bool:
 BY_MISTAKE = "It was done by mistake."
 
 MEANT = {BY_MISTAKE, made_up(BY_MISTAKE)}
-"""Texts that a field has at first, to be changed by whoever sends it."""
+"""Initial texts of a field that the user can change."""
 
 
 NAMES = {
     "open", "closed", "empty", "running", "done", "failed", "published", "questions", "…",
 }  # fmt: skip
-"""Of rounds in the small site, of a format, and where a sentence is cut: like texts of pages."""
+"""Names of rounds and of a format, and an ellipsis: equal to page texts, but not translated."""
 
 
 def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
     client = Client(headers={"accept-language": language})
     if visit.role != "visitor":
         client.cookies[settings.SESSION_COOKIE_NAME] = refs[f"session of {visit.role}"]
-    if visit.route == "people:news":  # who has looked has heard it: it is new no more
+    if visit.route == "people:news":  # a visit marks the news as seen
         Person.objects.update(news_seen=None)
     with override_settings(RULES=replace(settings.RULES, **visit.rules)):
         answer = client.get(visit.path(refs), follow=True)
@@ -96,11 +98,8 @@ def _page(visit: v.Visit, refs: dict[str, str], language: str) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:No directory at")
-def test_a_translated_page_differs_in_its_texts_alone(refs: dict[str, str], arabic: None) -> None:
-    """Tags, addresses, names, values and numbers in attributes are those of the English page.
-
-    And no text of the page is one that the catalogue knows another word for.
-    """
+def test_translated_page_differs_only_in_its_texts(refs: dict[str, str], arabic: None) -> None:
+    """And no text that the catalogue translates stays in English."""
     known = translation("ar")._catalog
     wrong: dict[str, Any] = {}
     shown = [one for one in v.VISITS if one.form is None and not one.before]

@@ -1,4 +1,4 @@
-"""What is in the reader's language, what in the site's, and what in the sentences' own."""
+"""Texts in the reader's language, in the site's language, and in the sentences' own."""
 
 import re
 from dataclasses import replace
@@ -26,8 +26,7 @@ from winosmith.web.read.downloads import FILES
 ARABIC = {"accept-language": "ar"}
 
 
-def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> None:
-    """Arabic has a decimal comma; English and whatever no page shows have a point."""
+def test_numbers_use_the_decimal_mark_of_the_language(site: Any, arabic: None) -> None:
     found = {}
     for language in ("en", "ar"):
         with translation.override(language):
@@ -36,10 +35,9 @@ def test_figures_are_written_as_the_language_does(site: Any, arabic: None) -> No
     assert found["ar"] == ("-1234,57", "100,0 %")
 
 
-def test_errors_of_rules_come_in_the_language_of_the_page(
+def test_rule_errors_are_in_the_language_of_the_page(
     db: Any, arabic: None, visit: Any, ann: Any
 ) -> None:
-    """A name that is taken is refused in the language that the browser asks for."""
     form = {"name": "ann", "password": "cups-and-jugs", "again": "cups-and-jugs"}
     for wish, told in (("ar", made_up("This name is taken")), ("en", "This name is taken")):
         answer = visit().post("/people/join/", form, headers={"accept-language": wish})
@@ -47,8 +45,7 @@ def test_errors_of_rules_come_in_the_language_of_the_page(
         assert told in answer.content.decode()
 
 
-def test_files_are_the_same_in_every_language(refs: dict[str, str], arabic: None) -> None:
-    """What is downloaded tells nothing of the language of who downloads it: the bytes are equal."""
+def test_downloads_are_equal_in_every_language(refs: dict[str, str], arabic: None) -> None:
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = refs["session of moderator"]
     paths = [*(f"/download/{name}" for name in FILES), "/card/data-card.md",
@@ -64,13 +61,10 @@ def test_files_are_the_same_in_every_language(refs: dict[str, str], arabic: None
             assert first.get("ETag") == second.get("ETag"), path
 
 
-def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
+def test_reason_is_stored_in_the_site_language_and_translated(
     refs: dict[str, str], arabic: None
 ) -> None:
-    """An Arabic moderator rejects: the log has the English words, an Arabic reader Arabic ones.
-
-    What the moderator added in words of their own stays as it is.
-    """
+    """The moderator's own words stay as they are."""
     with translation.override("en"):
         offered = str(ACTIONS["reject"].reasons[0])
     point = transaction.savepoint()
@@ -88,10 +82,7 @@ def test_a_reason_is_kept_in_the_sites_language_and_read_in_the_readers(
     transaction.savepoint_rollback(point)
 
 
-def test_sentences_carry_the_language_that_the_site_says(
-    refs: dict[str, str], arabic: None
-) -> None:
-    """On an Arabic page a sentence is said to be English, or what else the site's are in."""
+def test_sentences_carry_the_lang_of_the_site_rules(refs: dict[str, str], arabic: None) -> None:
     tag = '<p class="sentence" lang="{}" dir="auto">The public kettle'
     page = Client().get("/problems/public-a/", headers=ARABIC).content.decode()
     assert tag.format("en") in page
@@ -101,14 +92,13 @@ def test_sentences_carry_the_language_that_the_site_says(
 
 
 @pytest.mark.parametrize("language", ["", "english!", 'en" onload="x', "e", None, 5])
-def test_a_language_of_sentences_is_named_as_browsers_do(language: Any) -> None:
-    """Anything else than a tag like en or de-AT is refused."""
+def test_invalid_language_tag_in_the_rules_is_refused(language: Any) -> None:
     with pytest.raises(RecipeError, match="language is "):
         SiteRules(language=language)
 
 
-def test_days_are_written_as_the_language_does(db: Any, arabic: None) -> None:
-    """The form of a day comes from the catalogue: no template writes English month names out."""
+def test_dates_follow_the_language(db: Any, arabic: None) -> None:
+    """Formats come from the catalogue: no template hard-codes one with English names."""
     day = Context({"day": datetime(2026, 3, 5, 14, 7, tzinfo=UTC)})
     template = engines["django"].from_string('{{ day|date:_("j M Y, H:i") }}').template
     told = {}

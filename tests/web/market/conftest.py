@@ -1,4 +1,4 @@
-"""The rules with which these tests begin."""
+"""Default rules of the market tests."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ import pytest
 
 @pytest.fixture
 def usual() -> dict[str, Any]:
-    """Return rules of one judge a problem, without gold or a local context."""
+    """Return rules with one judge per problem, without gold or a local context."""
     return {"gold_every": 0, "judges": 1, "local_first": False}
 
 
 @pytest.fixture(autouse=True)
 def _usual(rules: Any) -> None:
-    """Begin each test with these rules."""
+    """Apply the default rules before each test."""

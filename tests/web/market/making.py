@@ -1,4 +1,4 @@
-"""Studies, the people who come to them, and what they do there."""
+"""Helpers that make studies, workers, their work, and a market's exports."""
 
 import csv
 import itertools
@@ -27,12 +27,12 @@ def study(amount: int = 2, *, kind: str = "judge", provider: str = "prolific", *
 
 
 def worker(n: int) -> str:
-    """Return an id as Prolific makes them, of a worker or a submission."""
+    """Return an id of a worker or a submission in Prolific's format."""
     return f"{n:024x}"
 
 
 def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = None) -> Any:
-    """Return what the browser of worker `n` keeps."""
+    """Return the arrival that the browser of worker `n` stores."""
     from winosmith.web.market.workers import Arrival
 
     sent = worker(1000 + n) if submission is None else submission
@@ -40,7 +40,7 @@ def arrival(made: Any, n: int = 1, *, mark: str = "", submission: str | None = N
 
 
 def working(made: Any, n: int = 1, **more: Any) -> Any:
-    """Let worker `n` begin a study, who agrees to all texts; return their participation."""
+    """Let worker `n` start a study and agree to all texts; return the participation."""
     from winosmith.web.market.workers import start_participation
     from winosmith.web.people.privacy import save_agreement
 
@@ -51,13 +51,13 @@ def working(made: Any, n: int = 1, **more: Any) -> Any:
 
 
 def link(token: str, n: int = 1) -> str:
-    """Return the address by which worker `n` comes from Prolific."""
+    """Return the link by which worker `n` comes from Prolific."""
     query = f"PROLIFIC_PID={worker(n)}&STUDY_ID={worker(9)}&SESSION_ID={worker(1000 + n)}"
     return f"/study/{token}/?{query}"
 
 
 def export(path: Path, rows: Iterable[tuple[int, str]], *, code: str = "DONE1") -> Path:
-    """Write an export of Prolific: for workers by number, what it says of them."""
+    """Write an export of Prolific that has each worker's number and status."""
     header = ("Submission id,Participant id,Status,Custom study tncs accepted at,Started at,"
               "Completed at,Reviewed at,Archived at,Time taken,Completion code,Total approvals,"
               "Fluent languages,Age")  # fmt: skip

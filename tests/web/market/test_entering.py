@@ -1,4 +1,4 @@
-"""From a market's link to a person: what a claim may do, and where its ids are."""
+"""Starting a study by a market's link, and the secrecy of the market's ids."""
 
 from html import unescape
 from typing import Any
@@ -18,13 +18,13 @@ from winosmith.web.people.models import Person, Session
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def _begin(browser: Any, token: str, n: int = 1) -> Any:
+def _start_study(browser: Any, token: str, n: int = 1) -> Any:
     browser.get(m.link(token, n))
     return browser.post("/study/welcome/")
 
 
-def _everything() -> str:
-    """Return all that the database holds, as text."""
+def _dump_database() -> str:
+    """Return all tables and sessions as text."""
     told = []
     with connection.cursor() as cursor:
         for model in apps.get_models(include_auto_created=True):
@@ -34,8 +34,8 @@ def _everything() -> str:
     return "".join(told)
 
 
-def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(visit: Any, capfd: Any) -> None:
-    """The link leads to an address without ids; no table, session, cookie or log names one."""
+def test_market_ids_are_never_stored_in_plain_text(visit: Any, capfd: Any) -> None:
+    """The link redirects to an address without ids."""
     made, token = m.study()
     m.twin()
     browser = visit()
@@ -46,7 +46,7 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(visit: Any, ca
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
     assert cookie["path"] == "/study/"
-    assert made.participations.count() == 0  # to open a link begins nothing
+    assert made.participations.count() == 0  # opening a link starts nothing
     assert b"paid study" not in visit().get("/people/login/").content
     page = browser.get("/study/welcome/").content.decode()
     assert "2.00 GBP" in page
@@ -59,29 +59,29 @@ def test_ids_leave_the_address_at_once_and_stand_nowhere_in_clear(visit: Any, ca
     assert not part.person.has_usable_password()
     about = browser.get("/people/about-me.json").json()
     assert about["studies"][0]["ids"] == {"worker": m.worker(1), "submission": m.worker(1001)}
-    said = _everything() + cookie.value + page + "".join(capfd.readouterr())
+    said = _dump_database() + cookie.value + page + "".join(capfd.readouterr())
     for one in (m.worker(1), m.worker(1001), token):
         assert one not in said
 
 
-def test_one_id_is_one_participation_in_one_browser(visit: Any) -> None:
-    """Sent twice, or opened again in its browser, a link leads to the same work; others to none."""
+def test_one_id_has_one_participation_in_one_browser(visit: Any) -> None:
+    """In its browser, the link leads back to the same work; other browsers are refused."""
     made, token = m.study()
     m.twin()
     first, other = visit(), visit()
-    _begin(first, token)
+    _start_study(first, token)
     part = made.participations.get()
     first.cookies.pop(
         settings.SESSION_COOKIE_NAME
     )  # a double click: the answer to the first never arrived
-    assert _begin(first, token).status_code == 302
+    assert _start_study(first, token).status_code == 302
     assert made.participations.get() == part
     assert first.get("/study/", follow=True).status_code == 200
     _, later = m.study()
     first.get(m.link(later))  # only looked at
     first.cookies.pop(settings.SESSION_COOKIE_NAME)
-    assert _begin(first, token).status_code == 302  # the same browser still
-    refused = _begin(other, token)
+    assert _start_study(first, token).status_code == 302  # the same browser still
+    refused = _start_study(other, token)
     assert refused.status_code == 409
     assert "another browser" in refused.content.decode()
     assert other.get("/people/about-me.json").status_code == 302
@@ -95,8 +95,7 @@ def test_one_id_is_one_participation_in_one_browser(visit: Any) -> None:
     "query",
     ["", "PROLIFIC_PID=x", f"PROLIFIC_PID={'a' * 24}", f"PROLIFIC_PID={'A' * 24}&SESSION_ID=1"],
 )
-def test_a_link_without_ids_begins_nothing(visit: Any, query: str) -> None:
-    """A link whose ids are missing or malformed says so, and nothing of it is kept."""
+def test_link_without_valid_ids_starts_nothing(visit: Any, query: str) -> None:
     _, token = m.study()
     browser = visit()
     answer = browser.get(f"/study/{token}/?{query}", follow=True)
@@ -120,8 +119,10 @@ def test_a_link_without_ids_begins_nothing(visit: Any, query: str) -> None:
         ("generic", "worker=[participant_id]", "[participant_id]"),
     ],
 )
-def test_a_placeholder_is_no_worker(visit: Any, provider: str, query: str, named: str) -> None:
-    """A link whose placeholder nobody filled in begins nothing; worker and requester are told."""
+def test_link_with_an_unfilled_placeholder_starts_nothing(
+    visit: Any, provider: str, query: str, named: str
+) -> None:
+    """The page explains the fault to the worker and to the requester."""
     made, token = m.study(provider=provider)
     m.twin()
     browser = visit()
@@ -136,21 +137,20 @@ def test_a_placeholder_is_no_worker(visit: Any, provider: str, query: str, named
     assert made.participations.count() == 0
 
 
-def test_a_study_takes_no_more_than_its_places_and_some_for_returns(visit: Any) -> None:
-    """Of any number of invented ids half as many again as places begin; places can be raised."""
+def test_study_starts_at_most_half_as_many_again_as_places(visit: Any) -> None:
+    """The spare places are for returned submissions."""
     made, token = m.study(places=12)
     m.twin()
-    came = [_begin(visit(), token, n).status_code for n in range(1, 22)]
+    came = [_start_study(visit(), token, n).status_code for n in range(1, 22)]
     assert came == [302] * 18 + [410] * 3
     assert made.participations.count() == made.max_starts == 18
     browser = visit()
-    assert "All places in this study are taken" in _begin(browser, token, 30).content.decode()
+    assert "All places in this study are taken" in _start_study(browser, token, 30).content.decode()
     set_places(made, 13)
-    assert _begin(browser, token, 30).status_code == 302
+    assert _start_study(browser, token, 30).status_code == 302
 
 
-def test_who_is_not_to_come_does_not_begin(visit: Any) -> None:
-    """Wrong tokens are not found; screened, of another study, too late: each is told why."""
+def test_excluded_workers_and_invalid_links_are_refused(visit: Any) -> None:
     made, token = m.study(market_study=m.worker(8))
     m.twin()
     assert visit().get(f"/study/{'x' * 32}/?PROLIFIC_PID={m.worker(1)}").status_code == 404
@@ -159,36 +159,35 @@ def test_who_is_not_to_come_does_not_begin(visit: Any) -> None:
     made, token = m.study()
     screen_workers(made, [m.worker(1)], allowed=True)
     screen_workers(made, [m.worker(3)], allowed=False)
-    assert [_begin(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
+    assert [_start_study(visit(), token, n).status_code for n in (1, 2, 3)] == [302, 403, 403]
     assert visit().get(m.link(token)).status_code == 302
     later = replace_link(made)
     assert visit().get(m.link(token)).status_code == 410
     close_study(made)
-    assert _begin(visit(), later, 1).status_code == 409
+    assert _start_study(visit(), later, 1).status_code == 409
     screen_workers(made, [m.worker(4)], allowed=True)
-    assert _begin(visit(), later, 4).status_code == 410
+    assert _start_study(visit(), later, 4).status_code == 410
 
 
-def test_an_account_is_asked_to_log_out(ann: Any, visit: Any) -> None:
-    """Who is logged in, or at work in another study, begins none in the same browser."""
+def test_accounts_and_busy_workers_cannot_start_a_study(ann: Any, visit: Any) -> None:
     _, token = m.study()
     _, second = m.study()
     m.twin(halves=1)
     account = visit(ann)
-    assert _begin(account, token).status_code == 409
+    assert _start_study(account, token).status_code == 409
     browser = visit()
-    _begin(browser, token)
-    assert _begin(browser, second).status_code == 409
+    _start_study(browser, token)
+    assert _start_study(browser, second).status_code == 409
     elsewhere = visit()
-    assert _begin(elsewhere, second).status_code == 409
+    assert _start_study(elsewhere, second).status_code == 409
     assert (
         "Your id is already in use in another study on this site."
         in elsewhere.post("/study/welcome/").content.decode()
     )
 
 
-def test_what_was_written_without_an_account_is_never_judged_by_its_writer(visit: Any) -> None:
-    """An anonymous writer who begins a study in the same browser stays the writer."""
+def test_worker_cannot_judge_own_text_from_the_same_browser(visit: Any) -> None:
+    """The text was written anonymously, before the study."""
     from winosmith.web.people.gates import WRITER, SessionStore
 
     writer = Person.objects.create_anonymous()
@@ -199,7 +198,7 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(visit
     made, token = m.study()
     browser = visit()
     browser.cookies[settings.SESSION_COOKIE_NAME] = session.session_key
-    _begin(browser, token)
+    _start_study(browser, token)
     half.twin.refresh_from_db()
     part = made.participations.get()
     assert half.twin.contributor == part.person
@@ -207,19 +206,17 @@ def test_what_was_written_without_an_account_is_never_judged_by_its_writer(visit
     assert lease_next_problem(part.person) is None
 
 
-def test_a_study_without_work_is_not_begun(visit: Any) -> None:
-    """Where nothing is to be judged, the page asks to return the submission, and begins nothing."""
+def test_study_without_work_cannot_be_started(visit: Any) -> None:
     made, token = m.study()
-    answer = _begin(visit(), token)
+    answer = _start_study(visit(), token)
     assert answer.status_code == 409
     assert "return your submission" in answer.content.decode()
     assert not made.participations.exists()
 
 
-def test_too_many_begin_from_one_network(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit on beginnings from one network holds for studies, too."""
+def test_starts_from_one_network_are_limited(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MAX_STARTS", 1)
     _, token = m.study()
     m.twin()
-    assert _begin(visit(), token, 1).status_code == 302
-    assert _begin(visit(), token, 2).status_code == 429
+    assert _start_study(visit(), token, 1).status_code == 302
+    assert _start_study(visit(), token, 2).status_code == 429

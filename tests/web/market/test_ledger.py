@@ -1,4 +1,4 @@
-"""The ledger: hours and wages, who was paid for what, and what is still to be paid."""
+"""The ledger: time, hourly pay, payments, and amounts due."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def _set(part: Any, **fields: Any) -> Any:
 
 
 def _study() -> tuple[Any, dict[str, Any]]:
-    """Make a study of two problems with somebody in each state; each judged what `done` says."""
+    """Make a study and six workers in different states, who judged `done` problems each."""
     made, _ = m.study(2, least_wage=Decimal(9))
     m.singles(12)
     states = {
@@ -56,8 +56,7 @@ def _study() -> tuple[Any, dict[str, Any]]:
     return made, people
 
 
-def test_wages_and_what_does_not_fit(db: Any) -> None:
-    """An hour's wage, its median, what is below the least, work without pay, pay without work."""
+def test_ledger_computes_hourly_pay_and_notes_mismatches(db: Any) -> None:
     made, people = _study()
     book = compute_ledger(made)
     told = {entry.name: entry for entry in book.entries}
@@ -78,8 +77,8 @@ def test_wages_and_what_does_not_fit(db: Any) -> None:
     assert "the minimum is 9.00 GBP" in slower.warnings[0]
 
 
-def test_seconds_are_measured_from_what_is_stored(db: Any) -> None:
-    """From the beginning over each answer, with long gaps cut; passing on is work, too."""
+def test_work_time_cuts_long_gaps(db: Any) -> None:
+    """A gap counts for at most 300 s."""
     made, _ = m.study(3)
     m.singles(2)
     part = m.working(made)
@@ -93,8 +92,8 @@ def test_seconds_are_measured_from_what_is_stored(db: Any) -> None:
     assert count_work_seconds(part) == 2 * (300 + 30)
 
 
-def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, tmp_path: Path) -> None:
-    """The file of bonuses holds ids, for its owner alone; paid, nothing is due; names are whole."""
+def test_bonus_file_lists_the_payments_that_are_due(db: Any, tmp_path: Path) -> None:
+    """It contains market ids, so only its owner can read it."""
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
     told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
@@ -124,25 +123,25 @@ def test_a_reward_for_part_of_the_work_is_not_paid_twice(db: Any) -> None:
     assert compute_ledger(made).due == Decimal("0.25")
 
 
-def _bonuses(made: Any, path: Path) -> Path:
-    """Write the file of what is due now."""
+def _write_bonuses(made: Any, path: Path) -> Path:
+    """Write the file of the payments that are due; return its path."""
     _run("pay", made.name, "--bonuses", str(path))
     return path
 
 
-def test_payments_add_up_over_several_files(db: Any, tmp_path: Path) -> None:
-    """What becomes due later is another payment; files twice, or that overlap, count it once."""
+def test_repeated_and_overlapping_bonus_files_count_once(db: Any, tmp_path: Path) -> None:
+    """Amounts that become due later are separate payments."""
     made, people = _study()
-    first = _bonuses(made, tmp_path / "1.csv")
-    assert _bonuses(made, tmp_path / "again.csv").read_text() == first.read_text()
+    first = _write_bonuses(made, tmp_path / "1.csv")
+    assert _write_bonuses(made, tmp_path / "again.csv").read_text() == first.read_text()
     record_bonuses(made, first)
-    assert not _bonuses(made, tmp_path / "none.csv").read_text()
+    assert not _write_bonuses(made, tmp_path / "none.csv").read_text()
     _set(people["half"], state="complete", verdict="approved")
     _set(people["good"], paid=0)
-    second = _bonuses(made, tmp_path / "2.csv")
+    second = _write_bonuses(made, tmp_path / "2.csv")
     assert [row[:2] for row in csv.reader(second.read_text().splitlines())] == [
         [m.worker(1), "2.00"],
-        [m.worker(4), "1.00"],  # as before, and a payment of its own
+        [m.worker(4), "1.00"],  # the same amount as before, but a separate payment
     ]
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + second.read_text().splitlines()[0] + "\n")
@@ -157,13 +156,13 @@ def test_payments_add_up_over_several_files(db: Any, tmp_path: Path) -> None:
     assert (book.due, book.total) == (0, Decimal(8))
 
 
-def test_a_payment_has_one_amount(db: Any, tmp_path: Path) -> None:
-    """Two files with one id and two amounts: the second is refused with its line, all of it."""
+def test_known_payment_id_with_another_amount_is_refused(db: Any, tmp_path: Path) -> None:
+    """Nothing of that file is stored."""
     made, people = _study()
-    first = _bonuses(made, tmp_path / "1.csv")
+    first = _write_bonuses(made, tmp_path / "1.csv")
     _set(people["half"], state="complete", verdict="approved")
     _set(people["good"], paid=0)
-    second = _bonuses(made, tmp_path / "2.csv")
+    second = _write_bonuses(made, tmp_path / "2.csv")
     record_bonuses(made, first)
     with pytest.raises(InputError, match=r"2\.csv:2: .* has the payment .* of 1\.00 GBP, but this"):
         record_bonuses(made, second)
@@ -189,10 +188,10 @@ def test_a_payment_has_one_amount(db: Any, tmp_path: Path) -> None:
         ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "contains the payment p1 twice"),
     ],
 )
-def test_a_line_that_is_no_payment_is_refused(
+def test_invalid_line_of_a_bonus_file_is_refused(
     db: Any, tmp_path: Path, line: str, said: str
 ) -> None:
-    """Its place is named, and nothing of the file is entered."""
+    """Nothing of that file is stored."""
     made, _people = _study()
     file = tmp_path / "bonus.csv"
     file.write_text(f"{m.worker(2)},1.50,GBP,p0\n" + line.format(worker=m.worker(4)))
@@ -201,10 +200,10 @@ def test_a_line_that_is_no_payment_is_refused(
     assert not Payment.objects.exists()
 
 
-def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(db: Any, tmp_path: Path) -> None:
-    """Between the file and its payment a worker may erase themselves; what was paid stays."""
+def test_payment_to_an_erased_worker_is_recorded(db: Any, tmp_path: Path) -> None:
+    """Workers may be erased after the file was written."""
     made, people = _study()
-    file = _bonuses(made, tmp_path / "1.csv")
+    file = _write_bonuses(made, tmp_path / "1.csv")
     erase(people["half"].person, texts=False)
     assert record_bonuses(made, file) == 1
     assert Participation.objects.get(pk=people["half"].pk).total_bonus == Decimal("1.00")
@@ -212,16 +211,15 @@ def test_a_payment_to_somebody_who_was_erased_meanwhile_is_entered(db: Any, tmp_
 
 @BOTH
 @pytest.mark.long
-def test_a_file_that_two_import_at_once_counts_once(database: Any, tmp_path: Path) -> None:
-    """Of eight imports of one file in the same moment, one enters the payments."""
+def test_simultaneous_imports_of_a_bonus_file_count_once(database: Any, tmp_path: Path) -> None:
     made, _people = _study()
-    file = _bonuses(made, tmp_path / "1.csv")
+    file = _write_bonuses(made, tmp_path / "1.csv")
     assert sorted(at_once(lambda _: record_bonuses(made, file), range(8))) == [0] * 7 + [1]
     assert compute_ledger(made).due == 0
 
 
-def test_a_reward_in_cents_is_doubted(db: Any, tmp_path: Path) -> None:
-    """A market's sum that is far beyond the reward changes nothing, and is named by its line."""
+def test_payment_far_above_the_reward_is_not_recorded(db: Any, tmp_path: Path) -> None:
+    """The market's amount may be in cents."""
     made, _ = m.study(1, provider="generic")
     m.working(made)
     file = tmp_path / "x.csv"
@@ -231,8 +229,7 @@ def test_a_reward_in_cents_is_doubted(db: Any, tmp_path: Path) -> None:
     assert compute_ledger(made).total == 0
 
 
-def test_admins_see_the_ledger_by_pseudonyms(db: Any, adam: Any, visit: Any) -> None:
-    """The pages and the file name no id."""
+def test_ledger_page_and_csv_contain_no_market_ids(db: Any, adam: Any, visit: Any) -> None:
     made, people = _study()
     _set(people["good"], said="=cmd()")
     admin = visit(adam)
@@ -249,8 +246,8 @@ def test_admins_see_the_ledger_by_pseudonyms(db: Any, adam: Any, visit: Any) -> 
     assert admin.get("/study/ledger/nothing/").status_code == 404
 
 
-def test_an_erased_worker_leaves_no_id(db: Any, visit: Any, tmp_path: Path) -> None:
-    """Without a password they erase themselves; ids go, open votes count never, pay stays."""
+def test_erasing_a_worker_deletes_the_market_ids(db: Any, visit: Any, tmp_path: Path) -> None:
+    """Workers have no password, so none is required. Unconfirmed votes free their slots."""
     made, _ = m.study(2)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -265,8 +262,7 @@ def test_an_erased_worker_leaves_no_id(db: Any, visit: Any, tmp_path: Path) -> N
     assert "never started here" in told
 
 
-def test_a_study_is_checked_before_it_is_made(db: Any) -> None:
-    """Money, currency, codes and names that can't be right are refused, and a name is used once."""
+def test_invalid_settings_of_a_study_are_refused(db: Any) -> None:
     made, _ = m.study()
 
     for change, said in (
@@ -284,8 +280,8 @@ def test_a_study_is_checked_before_it_is_made(db: Any) -> None:
         create_study(made.name, "prolific", "judge", 1, **m.USUAL)
 
 
-def test_ids_are_forgotten_when_they_are_old(db: Any) -> None:
-    """Settled and older than the site keeps, ids go; what waits keeps them, and digests stay."""
+def test_old_market_ids_are_deleted_after_the_settlement(db: Any) -> None:
+    """Digests are kept."""
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)
     for part, verdict in ((settled, "approved"), (waits, "waiting")):
@@ -297,8 +293,7 @@ def test_ids_are_forgotten_when_they_are_old(db: Any) -> None:
     assert Identity.objects.exclude(digest="").count() == 4
 
 
-def test_pay_of_a_job_that_is_held_waits_for_a_moderator(db: Any, rules: Any, eva: Any) -> None:
-    """A job done in no time is noted, brings no bonus, and is due once its votes may count."""
+def test_pay_of_a_job_on_hold_waits_for_a_moderator(db: Any, rules: Any, eva: Any) -> None:
     rules(hold_pace_seconds=3)
     made, _ = m.study(3)
     m.singles(3)
@@ -317,10 +312,9 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(db: Any, rules: Any, ev
     assert entry.due == made.reward
 
 
-def test_whoever_pays_is_told_of_work_that_was_training_alone(
+def test_ledger_and_export_note_work_that_was_only_training(
     db: Any, rules: Any, tmp_path: Path
 ) -> None:
-    """Answers of a training that was not passed are named in the ledger and beside the export."""
     rules(training_questions=1, training_right=1, hold_pace_seconds=0, hold_gold_percent=0)
     gold(4)
     made, _ = m.study(3)
@@ -336,8 +330,8 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1
 
 
-def test_whoever_pays_reads_of_no_training_that_was_not_asked(db: Any, rules: Any) -> None:
-    """Known answers among votes are no training, whatever the site asks now, or asked never."""
+def test_gold_answers_among_votes_are_not_noted_as_training(db: Any, rules: Any) -> None:
+    """Even if the site requires a training by now."""
     off = {"gold_every": 1, "hold_pace_seconds": 0, "hold_gold_percent": 0}
     rules(training_questions=0, training_right=0, **off)
     gold(2)

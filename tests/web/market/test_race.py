@@ -1,4 +1,4 @@
-"""The same id from two places at the same moment; on both databases."""
+"""Simultaneous starts, and a rejection during an answer, on both databases."""
 
 from decimal import Decimal
 from functools import partial
@@ -23,8 +23,8 @@ from winosmith.web.market.workers import (
 pytestmark = pytest.mark.long
 
 
-def test_one_id_begins_once(database: Any) -> None:
-    """Of eight browsers one begins the study; of two studies one; one browser's clicks are one."""
+def test_one_id_starts_only_one_study(database: Any) -> None:
+    """Tried are eight browsers, two studies, and repeated clicks in one browser."""
     first, _ = m.study()
     second, _ = m.study()
     found = at_once(
@@ -46,8 +46,7 @@ def test_one_id_begins_once(database: Any) -> None:
     assert Identity.objects.filter(kind="worker", at_work=True).count() == 3
 
 
-def test_places_are_no_more_for_many_at_once(database: Any) -> None:
-    """Of sixteen that begin in the same moment as many begin as there are places and spare ones."""
+def test_simultaneous_starts_do_not_exceed_max_starts(database: Any) -> None:
     made, _ = m.study(places=2)
     found = at_once(
         lambda n: start_participation(made, m.arrival(made, n)), range(16), but=StudyClosedError
@@ -56,8 +55,7 @@ def test_places_are_no_more_for_many_at_once(database: Any) -> None:
     assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
 
-def test_an_answer_meets_the_markets_word(database: Any) -> None:
-    """A rejection while the worker answers a problem leaves no vote that counts or waits."""
+def test_rejection_during_an_answer_excludes_the_vote(database: Any) -> None:
     for n in range(1, 5):
         made, _ = m.study(5)
         m.twin(halves=1)

@@ -1,4 +1,4 @@
-"""The market's export: read strictly, and done once."""
+"""A market's export, which is read strictly and applied once."""
 
 import csv
 import json
@@ -34,8 +34,7 @@ def _run(*arguments: str) -> str:
     return done.stdout
 
 
-def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
-    """Let two workers each judge a problem and finish."""
+def _let_two_workers_finish(made: Any) -> tuple[list[Any], list[Any]]:
     halves, parts = [], []
     for n in (1, 2):
         halves.append(m.twin(halves=1)[0])
@@ -46,13 +45,13 @@ def _two_done(made: Any) -> tuple[list[Any], list[Any]]:
     return parts, halves
 
 
-def test_an_export_is_done_once(db: Any, tmp_path: Path) -> None:
-    """A dry run changes nothing, a run what it says, a second one nothing; ids are not printed.
+def test_export_is_applied_once(db: Any, tmp_path: Path) -> None:
+    """A dry run changes nothing, and market ids are never printed.
 
-    All that the market paid is in the total once: to a stranger, and to somebody who was erased.
+    The total includes each payment once, also those to unknown and to erased workers.
     """
     made, _ = m.study(1)
-    parts, halves = _two_done(made)
+    parts, halves = _let_two_workers_finish(made)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED"), (7, "APPROVED")])
     before = world.state_of_all()
     dry = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
@@ -81,10 +80,10 @@ def test_an_export_is_done_once(db: Any, tmp_path: Path) -> None:
     assert m.worker(7) not in shown
 
 
-def test_who_is_not_in_the_final_export_came_from_nowhere(db: Any, tmp_path: Path) -> None:
-    """Missing ones are named, and rejected by a final export alone; once approved they stay."""
+def test_only_a_final_export_rejects_missing_workers(db: Any, tmp_path: Path) -> None:
+    """Workers who were approved before stay approved."""
     made, _ = m.study(1)
-    parts, halves = _two_done(made)
+    parts, halves = _let_two_workers_finish(made)
     first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
     told = json.loads(_run("reconcile", made.name, str(first), "--json"))
     assert told["missing"] == [get_pseudonym(parts[1].person)]
@@ -101,8 +100,7 @@ def test_who_is_not_in_the_final_export_came_from_nowhere(db: Any, tmp_path: Pat
     assert (fresh(parts[1]).verdict, parts[1].said) == ("rejected", "not in the export")
 
 
-def test_a_claim_that_the_market_contradicts_is_not_confirmed(db: Any, tmp_path: Path) -> None:
-    """Another's submission, or another submission of one's own, is a doubt and confirms nothing."""
+def test_submission_of_another_worker_is_doubted(db: Any, tmp_path: Path) -> None:
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made, 1, submission=m.worker(1002))  # worker 1 says submission 2
@@ -115,10 +113,9 @@ def test_a_claim_that_the_market_contradicts_is_not_confirmed(db: Any, tmp_path:
     assert fresh(half).state == "judging"
 
 
-def test_what_is_worth_a_look_is_noted(db: Any, tmp_path: Path) -> None:
-    """Approved without all of the work, a wrong code, a code that nobody got: each is told."""
+def test_wrong_codes_and_incomplete_work_are_noted(db: Any, tmp_path: Path) -> None:
     made, _ = m.study(1)
-    _two_done(made)
+    _let_two_workers_finish(made)
     m.working(made, 3)
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW"), (3, "APPROVED")], code="STOLEN")
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
@@ -128,8 +125,7 @@ def test_what_is_worth_a_look_is_noted(db: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_return_withdraws_what_was_written_and_ends_the_work(db: Any, tmp_path: Path) -> None:
-    """Who returns a study of writing takes their twins back, and gets no more to do."""
+def test_return_withdraws_the_twins_and_ends_the_work(db: Any, tmp_path: Path) -> None:
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     half = single("mine-a", by=part.person, state="held")
@@ -140,8 +136,7 @@ def test_a_return_withdraws_what_was_written_and_ends_the_work(db: Any, tmp_path
     assert part.state == "left"
 
 
-def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(db: Any, tmp_path: Path) -> None:
-    """Before anybody is paid the export's line and the ledger say that the twin is gone."""
+def test_work_withdrawn_after_completion_is_noted(db: Any, tmp_path: Path) -> None:
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     row = single("mine-a", by=part.person, state="held").twin
@@ -156,8 +151,8 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(db: Any, tmp_pat
     )
 
 
-def test_a_generic_market_needs_a_worker_and_a_status(db: Any, tmp_path: Path) -> None:
-    """Two columns are enough; what was paid and how long it took may stand beside them."""
+def test_export_of_a_generic_market_is_read(db: Any, tmp_path: Path) -> None:
+    """The columns `paid` and `seconds` are optional."""
     made, _ = m.study(1, provider="generic")
     part = start_participation(made, m.arrival(made, submission=""))
     file = tmp_path / "x.csv"
@@ -221,8 +216,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("text", FAULTS, ids=lambda text: text.encode("utf-8", "replace")[-20:])
-def test_every_fault_of_an_export_has_its_line(site: Any, tmp_path: Path, text: str) -> None:
-    """What can't be read is refused, with the file, the line and what is wrong with it."""
+def test_faulty_export_is_refused_with_its_line(site: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "x.csv"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=r"x\.csv") as told:
@@ -255,10 +249,9 @@ def test_a_table_of_ids_screens(db: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_tables_of_spreadsheets_are_read_by_their_separator(
+def test_semicolons_and_tabs_are_read_as_separators(
     db: Any, tmp_path: Path, separator: str
 ) -> None:
-    """A market's export and a list of ids may have semicolons or tabs between their cells."""
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED")])
     rows = read_export(file, "prolific", "GBP")
     cells = csv.reader(file.read_text().splitlines())
@@ -269,8 +262,8 @@ def test_tables_of_spreadsheets_are_read_by_their_separator(
     assert read_ids(tmp_path / "ids.csv", "generic") == ["AAAAAAAA1"]
 
 
-def test_places_of_a_study_are_changed(db: Any) -> None:
-    """`show --places` gives a study other places, and half as many again may begin."""
+def test_number_of_places_can_be_changed(db: Any) -> None:
+    """Half as many again may start."""
     made, _token = m.study(places=9)
     assert "places" in _run("show", made.name, "--places", "40")
     assert (fresh(made).places, made.max_starts) == (40, 60)

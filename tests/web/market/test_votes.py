@@ -1,4 +1,4 @@
-"""Votes of workers: they take places at once, and count when the market has confirmed them."""
+"""Workers' votes: they take a slot at once, and count after the market's confirmation."""
 
 from typing import Any
 
@@ -17,8 +17,7 @@ from winosmith.web.people.models import get_pseudonym
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_a_vote_takes_its_place_and_decides_nothing(ann: Any) -> None:
-    """Nobody else gets the place; no verdict, export or contributor knows of the vote."""
+def test_vote_of_a_worker_takes_a_slot_but_decides_nothing(ann: Any) -> None:
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
@@ -31,8 +30,8 @@ def test_a_vote_takes_its_place_and_decides_nothing(ann: Any) -> None:
     assert not vote.excluded
 
 
-def test_two_ids_in_one_browser_are_one_reader() -> None:
-    """What was judged or written there under one id is judged under no other, there and back."""
+def test_ids_in_one_browser_never_get_the_same_problem() -> None:
+    """Problems that were written or judged under one id are not given to another."""
     writing, _ = m.study(1, kind="write")
     judging, _ = m.study(9)
     author = m.working(writing, 1, mark="b").person
@@ -47,8 +46,10 @@ def test_two_ids_in_one_browser_are_one_reader() -> None:
 
 
 @pytest.mark.parametrize(("questions", "common"), [(2, 2), (4, 0)])
-def test_a_shared_computer_has_a_training_for_each(rules: Any, questions: int, common: int) -> None:
-    """Questions with a known answer come again in a browser only where too few others are left."""
+def test_each_id_in_one_browser_has_its_own_training(
+    rules: Any, questions: int, common: int
+) -> None:
+    """Questions are repeated only if too few others are left."""
     rules(training_questions=2, training_right=2, hold_pace_seconds=0)
     gold(questions)
     made, _ = m.study(3)
@@ -61,8 +62,7 @@ def test_a_shared_computer_has_a_training_for_each(rules: Any, questions: int, c
     assert len(asked[0] & asked[1]) == common
 
 
-def test_confirmed_votes_decide() -> None:
-    """With the market's word the verdict comes at once; again it changes nothing."""
+def test_confirmed_votes_decide_once() -> None:
     made, _ = m.study(2)
     one, two = m.singles(2)
     part = m.working(made)
@@ -75,8 +75,8 @@ def test_confirmed_votes_decide() -> None:
     assert one.events.count() == events
 
 
-def test_refused_votes_give_their_places_to_others(ann: Any) -> None:
-    """A refused vote counts never; somebody else judges, and a refusal that was wrong is undone."""
+def test_rejected_votes_free_their_slots(ann: Any) -> None:
+    """A rejection can be reversed."""
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -91,8 +91,7 @@ def test_refused_votes_give_their_places_to_others(ann: Any) -> None:
     assert fresh(half).state == "rejected"  # one against one: no majority for the answer
 
 
-def test_what_was_confirmed_can_be_refused() -> None:
-    """A verdict that stood on votes which the market takes back goes back to the judges."""
+def test_rejecting_confirmed_votes_reopens_the_problem() -> None:
     made, _ = m.study(1, trust=True)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -103,14 +102,13 @@ def test_what_was_confirmed_can_be_refused() -> None:
     assert fresh(half).state == "judging"
 
 
-def test_provisional_votes_wait_among_others(rules: Any, person: Any, ann: Any) -> None:
-    """Two votes of accounts and one of a worker: nothing is decided before all three stand."""
+def test_problem_waits_for_its_provisional_votes(rules: Any, person: Any, ann: Any) -> None:
     rules(judges=3)
     made, _ = m.study(1)
     halves = m.singles(2)
     parts = [m.working(made, n) for n in (1, 2)]
     for part in parts:
-        m.give(part.person)  # the first is the first's; the second worker votes on it, too
+        m.give(part.person)  # both workers judge the first problem
     m.give(ann)
     assert [fresh(half).state for half in halves] == ["judging", "judging"]
     include_paid_votes(parts[0].pk, "approved")
@@ -121,8 +119,7 @@ def test_provisional_votes_wait_among_others(rules: Any, person: Any, ann: Any) 
     assert fresh(halves[0]).state == "valid"
 
 
-def test_what_a_moderator_took_out_stays_out(eva: Any, ann: Any) -> None:
-    """The market's word does not bring back a vote that a moderator excluded."""
+def test_market_cannot_include_votes_a_moderator_excluded(eva: Any, ann: Any) -> None:
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -134,8 +131,8 @@ def test_what_a_moderator_took_out_stays_out(eva: Any, ann: Any) -> None:
     assert fresh(half).state == "valid"
 
 
-def test_no_moderator_counts_what_the_market_did_not_confirm(eva: Any) -> None:
-    """Votes of a rejected submission stay out; confirmed ones come back as any vote does."""
+def test_moderator_cannot_include_votes_the_market_rejected(eva: Any) -> None:
+    """After the market's approval, they can be excluded and included like any other vote."""
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made)
@@ -150,8 +147,7 @@ def test_no_moderator_counts_what_the_market_did_not_confirm(eva: Any) -> None:
     assert fresh(half).state == "valid"
 
 
-def test_a_problem_that_comes_back_waits_for_what_was_voted() -> None:
-    """Held back and let through again, a problem gets no slot beside a vote that waits."""
+def test_reopened_problem_gets_no_slot_for_a_waiting_vote() -> None:
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     m.give(m.working(made).person)
@@ -160,8 +156,7 @@ def test_a_problem_that_comes_back_waits_for_what_was_voted() -> None:
     assert Slot.objects.filter(problem=half).count() == 1
 
 
-def test_an_answer_taken_back_is_no_work() -> None:
-    """An answer taken back does not count for the study, and given again it counts once."""
+def test_undone_answer_does_not_count_as_work() -> None:
     made, _ = m.study(2)
     part = m.working(made)
     m.twin(halves=1)
@@ -172,8 +167,8 @@ def test_an_answer_taken_back_is_no_work() -> None:
     assert count_finished_work(part) == 1
 
 
-def test_a_worker_of_two_studies_reads_nothing_twice() -> None:
-    """In a later study the same worker gets neither what they read before nor its other half."""
+def test_worker_gets_no_twin_again_in_a_later_study() -> None:
+    """Each study gives the worker another pseudonym."""
     first, _ = m.study(1)
     second, _ = m.study(1)
     m.twin()
@@ -188,8 +183,8 @@ def test_a_worker_of_two_studies_reads_nothing_twice() -> None:
 
 
 @pytest.mark.parametrize("kind", ["judge", "write"])
-def test_nobody_works_beyond_what_is_asked(kind: str) -> None:
-    """Once the work is done, and in a study of writing at all times, no problem is given."""
+def test_no_problem_is_given_after_the_work_is_done(kind: str) -> None:
+    """In a study of writing, none is given at all."""
     made, _ = m.study(1, kind=kind)
     m.singles(3)
     part = m.working(made)

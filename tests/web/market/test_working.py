@@ -1,4 +1,4 @@
-"""The work and its end: a code for what is stored, and for nothing else."""
+"""Paid work and its end: a completion code only for stored work."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,8 +40,8 @@ def _twins(part: Any, count: int) -> list[Any]:
     return made
 
 
-def test_the_code_comes_when_all_is_stored(db: Any, visit: Any) -> None:
-    """Before, no page shows it and to finish is refused; after, no answer is taken back."""
+def test_code_is_shown_only_after_all_work_is_stored(db: Any, visit: Any) -> None:
+    """After that, no answer can be undone."""
     made, _ = m.study(2)
     part = m.working(made)
     halves = m.singles(3)
@@ -63,8 +63,8 @@ def test_the_code_comes_when_all_is_stored(db: Any, visit: Any) -> None:
     assert part.seconds is not None
 
 
-def test_where_no_work_is_left_the_end_comes_early(db: Any, visit: Any) -> None:
-    """For a part there is the other code where the study has one; for nothing there is none."""
+def test_worker_can_end_early_if_no_work_is_left(db: Any, visit: Any) -> None:
+    """A study may have another code for partial work. There is no code for no work."""
     made, _ = m.study(2, short_code="PART1")
     plain, _ = m.study(2)
     m.twin(halves=1)
@@ -88,8 +88,7 @@ def test_where_no_work_is_left_the_end_comes_early(db: Any, visit: Any) -> None:
     assert "DONE1" not in page
 
 
-def test_what_is_given_up_goes_to_others(db: Any, ann: Any, visit: Any) -> None:
-    """Who gives up gets no code and no more work; what they held is somebody else's at once."""
+def test_leaving_a_study_frees_the_held_problem(db: Any, ann: Any, visit: Any) -> None:
     made, _ = m.study(2)
     m.singles(2)
     part = m.working(made)
@@ -102,8 +101,7 @@ def test_what_is_given_up_goes_to_others(db: Any, ann: Any, visit: Any) -> None:
     assert m.give(ann)
 
 
-def test_whom_the_market_turned_away_gets_no_code(db: Any, visit: Any) -> None:
-    """Returned or rejected, the page says so, and shows no code."""
+def test_returned_or_rejected_worker_sees_no_code(db: Any, visit: Any) -> None:
     made, _ = m.study(1)
     m.twin(halves=1)
     part = m.working(made)
@@ -118,8 +116,8 @@ def test_whom_the_market_turned_away_gets_no_code(db: Any, visit: Any) -> None:
         assert "DONE1" not in page
 
 
-def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(db: Any) -> None:
-    """Without a code of the study, nobody can pass the code of somebody else on."""
+def test_workers_get_individual_codes_if_the_study_has_none(db: Any) -> None:
+    """So nobody can pass on the code of another worker."""
     made, _ = m.study(1, provider="generic", code="")
     codes = set()
     for n in (1, 2):
@@ -132,8 +130,8 @@ def test_each_worker_has_a_code_of_their_own_where_the_market_gives_none(db: Any
     assert all(len(code) == 10 for code in codes)
 
 
-def test_twins_are_work_until_they_are_taken_back(db: Any, visit: Any) -> None:
-    """Twins written since the beginning count, those withdrawn do not; a moderator looks first."""
+def test_twins_count_as_work_until_they_are_withdrawn(db: Any, visit: Any) -> None:
+    """Only twins since the start count. They are on hold for a moderator first."""
     made, _ = m.study(2, kind="write")
     part = m.working(made)
     browser = visit(part.person)
@@ -149,11 +147,13 @@ def test_twins_are_work_until_they_are_taken_back(db: Any, visit: Any) -> None:
     assert measure_workload(part).done == 1
     assert _choose_first_state(part.person, []) == "held"
     assert _choose_first_state(Person(name="ann"), []) == "judging"
-    assert "1 of 2" in browser.get("/write/").content.decode()  # the way back, above every page
+    assert (
+        "1 of 2" in browser.get("/write/").content.decode()
+    )  # the link back to the study, on every page
 
 
-def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any) -> None:
-    """A study that asks for a twin is not done by bending a sentence; one's own twin stays work."""
+def test_perturbed_problems_do_not_count_as_twins(db: Any) -> None:
+    """A twin counts even if somebody else perturbs it."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     root = version(None, "The cup hit the jug and the _ broke .")
@@ -164,16 +164,14 @@ def test_what_is_perturbed_is_no_twin_that_is_paid_for(db: Any) -> None:
     assert measure_workload(part).done == 1
 
 
-def test_time_away_is_not_work(site: Any) -> None:
-    """Gaps count up to the longest that is believed; one time alone is no time."""
+def test_long_gaps_count_only_up_to_the_maximum(site: Any) -> None:
     at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
     assert sum_work_seconds(at, timedelta(minutes=5)) == 60 + 300 + 60
     assert sum_work_seconds(reversed(at), timedelta(minutes=5)) == 420
     assert sum_work_seconds(at[:1], timedelta(minutes=5)) == 0
 
 
-def test_a_paused_worker_waits_for_a_moderator(db: Any, visit: Any) -> None:
-    """Whom a moderator holds gets nothing more, and may end with what is stored."""
+def test_paused_worker_gets_no_problem_but_can_end(db: Any, visit: Any) -> None:
     made, _ = m.study(3)
     m.singles(3)
     part = m.working(made)

@@ -1,4 +1,4 @@
-"""The pages of studies for the lists of every page and route: workers in each state."""
+"""Visits and routes of the pages of studies, with a worker in each state."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -34,7 +34,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "market:ledger", ("judging",), {}),
     ("admin", "market:ledger", ("writing",), {}),
 )  # fmt: skip
-"""Role, route, arguments, and what else a `visits.Visit` takes."""
+"""Role, route, arguments, and further arguments of `visits.Visit`."""
 
 NO_PAGE = {
     "market:welcome": "where market:enter leads",
@@ -54,7 +54,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("market:ledger", "get", ("judging",), none, "llffffo"),
     ("market:table", "get", ("judging",), none, "llffffo"),
 ]
-"""Rows of the table of who may do what; see `test_authorisation`."""
+"""Rows of the table of permissions; see `test_authorisation`."""
 
 
 def staged() -> dict[str, str]:

@@ -9,19 +9,19 @@ import pytest
 
 @pytest.fixture
 def twin(twin: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Return a maker of twins that wait for a moderator, if no other state is asked for."""
+    """Return a function that makes twins, on hold unless another state is given."""
     return partial(twin, state="held")
 
 
 @pytest.fixture
 def max_(person: Callable[..., Any]) -> Any:
-    """Return a moderator beside `eva`."""
+    """Return a moderator other than `eva`."""
     return person("max", is_moderator=True)
 
 
 @pytest.fixture
 def do() -> Callable[..., Any]:
-    """Return what does one action to problems as they stand now: `do(eva, "reject", problem)`."""
+    """Return a function that applies an action to problems: `do(eva, "reject", problem)`."""
     from winosmith.web.moderate.batches import apply_to_selected
     from winosmith.web.moderate.decisions import get_newest_events
 

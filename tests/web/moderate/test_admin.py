@@ -1,4 +1,4 @@
-"""Django's admin pages: they show, under the strict policy, and bypass no rule."""
+"""Django's admin pages, which only show rows."""
 
 import re
 from typing import Any
@@ -16,10 +16,8 @@ def _path(model: Any, page: str) -> str:
     return f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/{page}"
 
 
-def test_every_table_is_shown_and_nothing_can_be_changed(
-    adam: Any, twin: Any, visit: Any, do: Any
-) -> None:
-    """Lists and rows open, named by more than a number; only a new document can be added."""
+def test_admin_shows_every_table_read_only(adam: Any, twin: Any, visit: Any, do: Any) -> None:
+    """Only documents can be added."""
     names = visit(adam).get("/admin/tables/").content.decode()
     assert "indexed sentences" in names.lower()
     assert "remembereds" not in names.lower()
@@ -49,8 +47,8 @@ def test_every_table_is_shown_and_nothing_can_be_changed(
     assert half.state == "held"
 
 
-def test_no_secret_is_spelt_out_by_asking_for_rows(adam: Any, visit: Any, person: Any) -> None:
-    """No address of a list picks rows, neither by a secret's beginning nor by anything else."""
+def test_admin_lists_refuse_filters_in_the_address(adam: Any, visit: Any, person: Any) -> None:
+    """Filters such as `password__startswith` would reveal secrets letter by letter."""
     person("ann", email="ann@example.org")
     asked = ("password__startswith=", "salt__gt=0", "email=ann@example.org", "name__regex=a",
              "agreements__person__entry__lt=f")  # fmt: skip
@@ -59,8 +57,7 @@ def test_no_secret_is_spelt_out_by_asking_for_rows(adam: Any, visit: Any, person
     assert visit(adam).get("/admin/tables/people/person/?o=-1&p=1").status_code == 200
 
 
-def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
-    """A new text becomes the next version; the same one again comes back with what is wrong."""
+def test_new_document_text_becomes_a_new_version(adam: Any, visit: Any) -> None:
     before = Document.objects.filter(kind="consent").count()
     client, path = visit(adam), _path(Document, "add/")
     sent = {"kind": "consent", "text": "We keep what you write."}
@@ -74,8 +71,8 @@ def test_a_document_gets_a_new_version(adam: Any, visit: Any) -> None:
     assert Document.objects.filter(kind="consent").count() == before + 1
 
 
-def test_the_password_is_only_taken_by_the_sites_own_log_in(adam: Any, visit: Any) -> None:
-    """Django's own log-in form takes no password: there is no door beside the one that counts."""
+def test_admin_log_in_redirects_to_that_of_the_site(adam: Any, visit: Any) -> None:
+    """Django's own log-in form would bypass the site's limit on attempts."""
     client = visit()
     sent = {"username": "adam", "password": "twins-and-cups"}
     answer = client.post("/admin/tables/login/?next=/admin/tables/", sent)

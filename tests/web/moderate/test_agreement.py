@@ -1,4 +1,4 @@
-"""Agreement of pairs of judges: what is counted, kappa and its interval, who sees it."""
+"""Agreement of pairs of judges: the counted votes, kappa, its interval, and pseudonyms."""
 
 import csv
 import io
@@ -28,8 +28,8 @@ def _halves(twin: Any, n: int) -> list[Any]:
     return [twin(None, state="rejected")[0] for _ in range(n)]
 
 
-def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) -> None:
-    """Of 20 problems that both judged, each counts once; gold, open, excluded votes never do."""
+def test_pairs_count_each_shared_problem_once(database: Any, person: Any, twin: Any) -> None:
+    """Votes that are excluded, open, or on gold don't count."""
     ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
     for at, half in enumerate(_halves(twin, 20)):
         anns = None if at == 19 else at % 2
@@ -49,10 +49,10 @@ def test_pairs_are_counted_as_they_voted(database: Any, person: Any, twin: Any) 
     assert pair.kappa == pytest.approx((0.9 - 0.45) / 0.55)
 
 
-def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
+def test_page_of_a_judge_has_those_with_most_shared_problems(
     db: Any, person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If few fit in, the page of one judge has those who judged most of the same problems."""
+    """At most MAX_JUDGES judges are on a page."""
     monkeypatch.setattr(m, "MAX_JUDGES", 2)
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
     for at, half in enumerate(_halves(twin, 70)):
@@ -67,7 +67,6 @@ def test_the_pairs_of_one_judge_are_those_of_the_same_problems(
 
 
 def test_erased_judges_are_in_no_pair(db: Any, ann: Any, bob: Any, twin: Any) -> None:
-    """Votes of people who had themselves erased are compared with nobody's."""
     for half in _halves(twin, 20):
         vote(ann, half, 0, 1)
         vote(bob, half, 0, 2)
@@ -86,10 +85,10 @@ TABLES = st.fixed_dictionaries({(a, b): TABLE for a in range(4) for b in range(a
 
 @given(TABLES)
 @examples(40)
-def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
-    """Pairs with enough problems have statsmodels' kappa, inside its interval, the highest first.
+def test_kappa_equals_that_of_statsmodels(site: Any, tables: Tables) -> None:
+    """Pairs are sorted by kappa.
 
-    With each problem twice, shares and kappas stay, and intervals are narrower.
+    If each problem counts twice, kappa stays the same and intervals are narrower.
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -112,8 +111,7 @@ def test_kappa_is_that_of_statsmodels(site: Any, tables: Tables) -> None:
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.6, 0.9])
-def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -> None:
-    """Of pairs with 20 and with 200 problems, about 95 % have an interval with the true kappa."""
+def test_kappa_intervals_cover_about_95_percent(site: Any, kappa: float) -> None:
     shares = np.array([0.4, 0.6])
     both = (1 - kappa) * np.outer(shares, shares) + kappa * np.diag(shares)
     rng = np.random.default_rng(7)
@@ -128,10 +126,9 @@ def test_intervals_contain_kappa_as_often_as_they_say(site: Any, kappa: float) -
         assert 0.92 < inside < 0.98
 
 
-def test_names_stay_off_the_page_and_the_file(
+def test_agreement_page_and_csv_contain_only_pseudonyms(
     db: Any, person: Any, eva: Any, twin: Any, visit: Any
 ) -> None:
-    """Hostile account names are on no page and in no cell, and the page has its pairs in words."""
     names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
     judges = [person(name[:60]) for name in (*names, "cem", "dora")]
     for at, half in enumerate(_halves(twin, 40)):
@@ -157,8 +154,7 @@ def test_names_stay_off_the_page_and_the_file(
     )
 
 
-def test_more_judges_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
-    """The pairs of eight judges take as many statements as those of three."""
+def test_query_count_does_not_grow_with_judges(db: Any, person: Any, twin: Any) -> None:
     halves = _halves(twin, 20)
 
     def asked(names: str) -> int:

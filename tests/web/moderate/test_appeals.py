@@ -1,4 +1,4 @@
-"""Appeals: by whom, when, once at a time, and how a moderator's decision answers them."""
+"""Appeals, and how moderators' decisions answer them."""
 
 from typing import Any
 
@@ -11,10 +11,9 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.states import move
 
 
-def test_a_contributor_appeals_once_until_it_is_answered(
+def test_second_appeal_is_refused_until_the_first_is_declined(
     db: Any, ann: Any, eva: Any, twin: Any, do: Any
 ) -> None:
-    """An appeal is open until a moderator declines it; the reason stands in the history."""
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     with pytest.raises(InputError, match="already"):
@@ -29,10 +28,9 @@ def test_a_contributor_appeals_once_until_it_is_answered(
 
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
-def test_an_appeal_is_a_reason_only_if_there_is_one(
+def test_appeal_is_offered_as_reason_only_if_all_have_one(
     db: Any, ann: Any, eva: Any, twin: Any, visit: Any, action: str
 ) -> None:
-    """The form offers it for the half with an appeal, not for the other, and not for both."""
     halves = twin(ann, state="rejected")
     appeal(ann, halves[0], "It is about weight.")
     browser, picks = visit(eva), [f"{half.ref}:0" for half in halves]
@@ -44,10 +42,9 @@ def test_an_appeal_is_a_reason_only_if_there_is_one(
 
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
-def test_granting_closes_the_appeal(
+def test_granting_an_appeal_closes_it(
     db: Any, ann: Any, eva: Any, twin: Any, do: Any, action: str
 ) -> None:
-    """What a moderator accepts or gives to other judges has no open appeal any more."""
     half = twin(ann, state="rejected")[0]
     made = appeal(ann, half, "Look again.")
     do(eva, action, half)
@@ -56,8 +53,10 @@ def test_granting_closes_the_appeal(
     assert made.answer.kind == action
 
 
-def test_nobody_else_appeals_and_nothing_undecided(db: Any, bob: Any, ann: Any, twin: Any) -> None:
-    """Only the contributor appeals, and only against what was decided by others."""
+def test_only_contributors_can_appeal_decisions_of_others(
+    db: Any, bob: Any, ann: Any, twin: Any
+) -> None:
+    """The text must have 1 to 2000 characters."""
     rejected, own = twin(ann, state="rejected")
     move(own, "withdrawn", actor=ann, kind="withdraw")
     for who, half in ((bob, rejected), (ann, own), (ann, twin(ann)[0])):
@@ -68,8 +67,7 @@ def test_nobody_else_appeals_and_nothing_undecided(db: Any, bob: Any, ann: Any, 
             appeal(ann, rejected, text)
 
 
-def test_many_windows_appeal_once(database: Any, ann: Any, twin: Any) -> None:
-    """Eight windows that appeal at once leave one appeal and one event."""
+def test_simultaneous_appeals_are_stored_once(database: Any, ann: Any, twin: Any) -> None:
     half = twin(ann, state="rejected")[0]
     found = at_once(lambda _: appeal(ann, half, "Look again."), range(8), but=InputError)
     assert sum(isinstance(one, InputError) for one in found) == 7

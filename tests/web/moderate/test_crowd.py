@@ -1,4 +1,4 @@
-"""People as moderators see them: what each one wrote and how each one judges, read at once."""
+"""The moderators' list of people: what each one wrote, and how each one judges."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def _judge(person: Any, half: Any, choice: int, n: int, **fields: Any) -> None:
 
 @pytest.fixture
 def crowd(db: Any, person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]:
-    """Return people: ann and bob wrote, three judged three problems, dora disagrees once."""
+    """Return people by name: ann and bob wrote, three judged, and dora disagreed once."""
     judges = [person(name, is_judge=True) for name in ("cem", "dora", "emil")]
     problems = [*twin(ann, state="valid"), *twin(bob, state="rejected")][:3]
     twin(bob, state="held")
@@ -38,8 +38,7 @@ def crowd(db: Any, person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]
     return {one.name: one for one in (ann, bob, *judges)}
 
 
-def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None:
-    """What is read at once for all is what is read for each of them alone."""
+def test_list_of_people_equals_their_own_records(crowd: dict[str, Any]) -> None:
     shown = {one["person"].name: one for one in get_member_page()[0]}
     assert shown == {name: get_member_record(person) for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].total}
@@ -59,9 +58,7 @@ def test_everybody_on_the_page_is_as_on_their_own(crowd: dict[str, Any]) -> None
     assert not any(one["judged"].held for one in shown.values())
 
 
-def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any) -> None:
-    """A page of thirty who wrote takes as many statements as a page of two."""
-
+def test_query_count_does_not_grow_with_people(db: Any, person: Any, twin: Any) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
             get_member_page()
@@ -75,10 +72,10 @@ def test_more_people_ask_no_more_of_the_database(db: Any, person: Any, twin: Any
     assert asked() == few
 
 
-def test_who_wrote_much_is_counted_now_and_then(
+def test_counts_of_prolific_contributors_are_cached(
     db: Any, ann: Any, bob: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody's figures are of a moment ago once they have written much, others' of now."""
+    """The counts of other contributors are always current."""
     monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 3)
     for who, times in ((ann, 2), (bob, 1)):
         for _ in range(times):

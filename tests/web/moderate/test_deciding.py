@@ -1,4 +1,4 @@
-"""One decision about one problem: who, from where to where, and what the contributor reads."""
+"""Decisions on single problems: who may decide, in which states, and the log."""
 
 from typing import Any
 
@@ -29,10 +29,9 @@ from winosmith.web.problems.states import get_public_problems, move
         ("reopen", "valid", "judging"),
     ],
 )
-def test_an_action_moves_a_problem(
+def test_action_changes_the_state_and_is_logged(
     db: Any, eva: Any, twin: Any, do: Any, action: str, before: str, after: str
 ) -> None:
-    """Each action leads from its states to its own, and the log tells who did it and why."""
     half, other = twin(state=before)
     batch = do(eva, action, half, reason="a plain reason")
     event = half.events.get()
@@ -58,10 +57,9 @@ def test_an_action_moves_a_problem(
         ("lift", "valid"),
     ],
 )
-def test_an_action_that_does_not_fit_is_refused(
+def test_action_in_a_wrong_state_is_refused(
     db: Any, eva: Any, twin: Any, do: Any, action: str, state: str
 ) -> None:
-    """From a state that is not an action's nothing is done, and nothing is written."""
     half = twin(state=state)[0]
     with pytest.raises(InputError, match=half.ref):
         do(eva, action, half)
@@ -69,10 +67,9 @@ def test_an_action_that_does_not_fit_is_refused(
     assert not Event.objects.exists()
 
 
-def test_slots_open_and_close_with_judging(
+def test_approval_opens_slots_and_hold_closes_them(
     db: Any, ann: Any, bob: Any, eva: Any, twin: Any, do: Any
 ) -> None:
-    """What is let through can be claimed by a judge; what is held again can't."""
     half = twin()[0]
     assert lease_next_problem(bob) is None
     do(eva, "let-through", half)
@@ -81,10 +78,10 @@ def test_slots_open_and_close_with_judging(
     assert lease_next_problem(ann) is None
 
 
-def test_moderators_do_not_decide_on_their_own(
+def test_moderators_cannot_decide_on_own_problems(
     db: Any, eva: Any, twin: Any, do: Any, adam: Any
 ) -> None:
-    """A moderator's, and an admin's, own problems are for others; one of many is left alone."""
+    """A batch skips and reports them."""
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
         assert get_possible_actions(who, own) == []
@@ -98,10 +95,9 @@ def test_moderators_do_not_decide_on_their_own(
 @pytest.mark.parametrize(
     "role", [{}, {"is_judge": True}, {"is_moderator": True, "is_active": False}]
 )
-def test_others_decide_nothing(
+def test_only_active_moderators_can_decide(
     db: Any, person: Any, twin: Any, do: Any, role: dict[str, bool]
 ) -> None:
-    """Contributors, judges and moderators whose account is closed are refused."""
     half = twin()[0]
     with pytest.raises(InputError, match="Only moderators"):
         do(person("ann", **role), "withdraw", half)
@@ -109,16 +105,18 @@ def test_others_decide_nothing(
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "x" * 2001])
-def test_a_reason_is_needed(db: Any, eva: Any, twin: Any, do: Any, reason: str) -> None:
-    """Without words, or with too many, nothing is done."""
+def test_empty_or_long_reason_is_refused(
+    db: Any, eva: Any, twin: Any, do: Any, reason: str
+) -> None:
     half = twin()[0]
     with pytest.raises(InputError, match="reason"):
         do(eva, "withdraw", half, reason=reason)
     assert not half.events.exists()
 
 
-def test_what_moderators_withdrew_comes_back(db: Any, eva: Any, twin: Any, do: Any) -> None:
-    """Restored, a problem stands where it stood; also after a second withdrawal."""
+def test_restored_problem_returns_to_its_previous_state(
+    db: Any, eva: Any, twin: Any, do: Any
+) -> None:
     for state in ("held", "judging", "valid", "rejected"):
         half = twin(state=state)[0]
         for _ in range(2):
@@ -127,8 +125,10 @@ def test_what_moderators_withdrew_comes_back(db: Any, eva: Any, twin: Any, do: A
             assert fresh(half).state == state
 
 
-def test_what_contributors_withdrew_stays(db: Any, ann: Any, eva: Any, twin: Any, do: Any) -> None:
-    """A moderator can't bring back what its contributor withdrew, nor what an erased one wrote."""
+def test_problem_withdrawn_by_contributor_cannot_be_restored(
+    db: Any, ann: Any, eva: Any, twin: Any, do: Any
+) -> None:
+    """Neither can a problem of an erased contributor."""
     half, other = twin(ann, state="valid")
     move(half, "withdrawn", actor=ann, kind="withdraw", reason="mine")
     with pytest.raises(InputError, match="its contributor withdrew it"):
@@ -140,8 +140,7 @@ def test_what_contributors_withdrew_stays(db: Any, ann: Any, eva: Any, twin: Any
         do(eva, "restore", other)
 
 
-def test_an_embargo_hides_and_is_lifted(db: Any, eva: Any, twin: Any, do: Any) -> None:
-    """Under embargo a valid problem is not public; lifted, it is; the log has both."""
+def test_embargo_hides_a_problem_until_it_is_lifted(db: Any, eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid")[0]
     do(eva, "embargo", half)
     assert not get_public_problems().filter(pk=half.pk).exists()
@@ -152,8 +151,7 @@ def test_an_embargo_hides_and_is_lifted(db: Any, eva: Any, twin: Any, do: Any) -
     assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
 
 
-def test_gold_is_not_judged_as_data(db: Any, eva: Any, twin: Any, do: Any) -> None:
-    """A gold question is only withdrawn and restored."""
+def test_gold_can_only_be_withdrawn_and_restored(db: Any, eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid", gold=True)[0]
     for action in ("reject", "reopen", "embargo"):
         with pytest.raises(InputError, match="gold question"):
@@ -162,8 +160,10 @@ def test_gold_is_not_judged_as_data(db: Any, eva: Any, twin: Any, do: Any) -> No
     do(eva, "restore", half)
 
 
-def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> None:
-    """Sixteen moderators who saw the same and press at once: one decides, all others are told."""
+def test_only_one_of_simultaneous_decisions_is_stored(
+    database: Any, person: Any, twin: Any
+) -> None:
+    """The other moderators get an error with that decision."""
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
     half = twin()[0]
 

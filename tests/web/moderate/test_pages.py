@@ -1,4 +1,4 @@
-"""The moderators' pages: who gets them, what they show, what their forms do."""
+"""The moderators' pages and forms."""
 
 import csv
 import io
@@ -32,17 +32,15 @@ def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> d
     return {"key": key, "action": action, "pick": _pick(half), "preset": "0", **more}
 
 
-def test_a_name_or_mark_that_is_none_is_not_found(eva: Any, visit: Any) -> None:
-    """Pages of problems, batches, people and actions that don't exist answer with 404."""
+def test_unknown_names_and_marks_give_404(eva: Any, visit: Any) -> None:
     client = visit(eva)
     for page in ("problems/none/", "batches/none/", "people/p-000000000000/", "ask/?action=x"):
         assert client.get(f"/moderate/{page}").status_code == 404
 
 
-def test_a_problem_is_shown_with_all_that_a_decision_needs(
+def test_problem_page_shows_hints_and_votes_without_names(
     bob: Any, ann: Any, eva: Any, twin: Any, visit: Any
 ) -> None:
-    """Differences, hints, near-duplicates' texts and votes stand there, and nobody's name."""
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
     near = twin(state="rejected")[0]
     index_problems(near)
@@ -54,8 +52,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     assert not any(name in page for name in ("bob", get_pseudonym(bob), ">ann<"))
 
 
-def test_a_decision_by_form_happens_once(eva: Any, twin: Any, visit: Any) -> None:
-    """Sent three times, a form acts once; each time the same page follows, with the undo."""
+def test_form_submitted_three_times_acts_once(eva: Any, twin: Any, visit: Any) -> None:
     half = twin()[0]
     client = visit(eva)
     sent = _sent(half, text="in my words", back="/moderate/?state=held&done=old")
@@ -69,10 +66,10 @@ def test_a_decision_by_form_happens_once(eva: Any, twin: Any, visit: Any) -> Non
     assert "Undo" in client.get(answers[0]["Location"]).content.decode()
 
 
-def test_the_second_moderator_gets_both_decisions(
+def test_form_of_an_outdated_page_gets_409(
     eva: Any, max_: Any, twin: Any, visit: Any, do: Any
 ) -> None:
-    """Whose page was old gets 409 with what the first did, and can decide again from there."""
+    """The page shows the first decision, and its form can be submitted."""
     half = twin()[0]
     sent = _sent(half, text="my own words")
     do(eva, "let-through", half, reason="the first reason")
@@ -88,21 +85,20 @@ def test_the_second_moderator_gets_both_decisions(
     assert fresh(half).state == "withdrawn"
 
 
-def _asked(client: Any) -> tuple[str, dict[str, str]]:
-    """Return the page that asks whether all valid problems are withdrawn, and its form's fields."""
+def _get_confirmation(client: Any) -> tuple[str, dict[str, str]]:
+    """Return the page that confirms withdrawing all valid problems, and its form's fields."""
     asked = client.get("/moderate/ask/?action=withdraw&everything=1&where=state%3Dvalid")
     page = asked.content.decode()
     form = page.split('action="/moderate/act/"')[1]
     return page, dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
 
 
-def test_all_that_match_are_counted_then_done_then_undone(eva: Any, twin: Any, visit: Any) -> None:
-    """The page asks with the count; confirmed, all are done under one mark; one press undoes it."""
+def test_action_on_all_matches_is_confirmed_and_undone(eva: Any, twin: Any, visit: Any) -> None:
     for _ in range(3):
         twin(state="valid")
     twin(state="rejected")
     client = visit(eva)
-    page, fields = _asked(client)
+    page, fields = _get_confirmation(client)
     assert "<strong>6</strong>" in page
     done = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert Problem.objects.filter(state="withdrawn").count() == 6
@@ -111,13 +107,12 @@ def test_all_that_match_are_counted_then_done_then_undone(eva: Any, twin: Any, v
     assert Problem.objects.filter(state="valid").count() == 6
 
 
-def test_a_count_that_changed_is_confirmed_again(
+def test_changed_count_must_be_confirmed_again(
     eva: Any, max_: Any, twin: Any, visit: Any, do: Any
 ) -> None:
-    """When fewer match than the moderator was told, nothing is done until they confirm anew."""
     halves = twin(state="valid")
     client = visit(eva)
-    _page, fields = _asked(client)
+    _page, fields = _get_confirmation(client)
     do(max_, "reject", halves[0])
     answer = client.post("/moderate/act/", {**fields, "preset": "0"})
     assert answer.status_code == 422
@@ -126,16 +121,14 @@ def test_a_count_that_changed_is_confirmed_again(
 
 
 @pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example/moderate/", "/admin/"])
-def test_a_form_leads_nowhere_else(eva: Any, twin: Any, visit: Any, back: str) -> None:
-    """A page to return to that is not the moderators' own is replaced by the queue."""
+def test_foreign_return_address_is_replaced_by_the_queue(
+    eva: Any, twin: Any, visit: Any, back: str
+) -> None:
     answer = visit(eva).post("/moderate/act/", _sent(twin()[0], back=back))
     assert answer["Location"].startswith("/moderate/?done=")
 
 
-def test_the_log_downloads_without_formulas(
-    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
-) -> None:
-    """The log as CSV has who, what, when and why; what a spreadsheet would calculate is defused."""
+def test_log_csv_escapes_formulas(eva: Any, max_: Any, twin: Any, visit: Any, do: Any) -> None:
     half = twin()[0]
     do(eva, "withdraw", half, reason='=HYPERLINK("http://evil.example")')
     answer = visit(max_).get("/moderate/log.csv?what=withdraw")
@@ -147,8 +140,9 @@ def test_the_log_downloads_without_formulas(
     assert rows[0]["reason"].startswith("'=")
 
 
-def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> None:
-    """By who, what, problem and day the log shows those entries and no others."""
+def test_log_filters_by_person_action_problem_and_day(
+    ann: Any, eva: Any, twin: Any, visit: Any, do: Any
+) -> None:
     half, other = twin(ann, state="judging")
     move(half, "rejected", actor=None, kind="verdict")
     do(eva, "accept", half)
@@ -172,8 +166,7 @@ def test_the_log_filters(ann: Any, eva: Any, twin: Any, visit: Any, do: Any) -> 
     assert '<option value="import">imported</option>' in page
 
 
-def test_names_are_for_admins(person: Any, adam: Any, eva: Any, visit: Any) -> None:
-    """Moderators meet pseudonyms alone and find nobody by name; an admin reads the name."""
+def test_only_admins_see_and_find_names(person: Any, adam: Any, eva: Any, visit: Any) -> None:
     ann = person("ann-of-the-hills")
     path = f"/moderate/people/{get_pseudonym(ann)}/"
     browser = visit(eva)
@@ -184,8 +177,7 @@ def test_names_are_for_admins(person: Any, adam: Any, eva: Any, visit: Any) -> N
     assert "ann-of-the-hills" in visit(adam).get(path).content.decode()
 
 
-def test_a_judge_is_made_by_form_once(bob: Any, eva: Any, visit: Any) -> None:
-    """Sent twice, the form appoints once; without a reason, or with a key of another, it is 422."""
+def test_appointment_form_acts_once(bob: Any, eva: Any, visit: Any) -> None:
     client, path = visit(eva), f"/moderate/people/{get_pseudonym(bob)}/appoint/"
     assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
     for _ in range(2):
@@ -195,10 +187,9 @@ def test_a_judge_is_made_by_form_once(bob: Any, eva: Any, visit: Any) -> None:
     assert (fresh(bob).is_judge, bob.appointments.count()) == (True, 1)
 
 
-def test_what_a_moderator_read_they_do_not_judge(
+def test_moderator_cannot_judge_problems_seen_in_the_queue(
     person: Any, twin: Any, visit: Any, bob: Any
 ) -> None:
-    """A moderator who is a judge, too, gets no problem whose answer the queue has shown them."""
     eva = person("eva", is_moderator=True, is_judge=True)
     half = twin(state="judging")[0]
     visit(eva).get("/moderate/?state=judging")
@@ -207,10 +198,7 @@ def test_what_a_moderator_read_they_do_not_judge(
     assert lease_next_problem(bob) is not None
 
 
-def test_a_contested_gold_question_is_settled_once(
-    bob: Any, eva: Any, max_: Any, twin: Any, visit: Any
-) -> None:
-    """A moderator reads the judge's word and settles it; a second one is told."""
+def test_contest_is_settled_once(bob: Any, eva: Any, max_: Any, twin: Any, visit: Any) -> None:
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
     slot = vote(bob, half, 1, gold=True, right=False)
@@ -229,10 +217,10 @@ def test_a_contested_gold_question_is_settled_once(
 @pytest.mark.parametrize(
     ("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0), ("accept", 0)]
 )
-def test_no_reason_against_somebody_is_chosen_for_a_moderator(
+def test_no_reason_is_preselected_for_decisions_against_people(
     twin: Any, eva: Any, visit: Any, action: str, chosen: int
 ) -> None:
-    """Of what goes against somebody's word no reason is ticked before a moderator ticks one."""
+    """Accepting a problem goes against the judges."""
     one, _ = twin()
     client = visit(eva)
     page = client.get("/moderate/ask/", {"action": action, "pick": f"{one.ref}:0"}).content.decode()

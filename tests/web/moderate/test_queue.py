@@ -1,4 +1,4 @@
-"""The queue: filters, pages that neither repeat nor lose a problem, and how fast."""
+"""The queue of moderation: filters, pages, and indexes."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,13 +21,10 @@ def _refs(query: str) -> set[str]:
 
 
 @pytest.mark.parametrize("rare", [1, 1000])
-def test_each_filter_finds_its_own(
+def test_filters_find_only_matching_problems(
     database: Any, ann: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
-    """State, hint, domain, contributor, age, text and kinds each find what has them, no other.
-
-    So they do on both databases, and whether a word or a domain counts as rare or as common.
-    """
+    """Rare and common words and domains take different queries; the results are the same."""
     monkeypatch.setattr(search, "RARE", rare)
     monkeypatch.setattr(queue, "RARE_LIMIT", rare)
     plain = twin(state="valid")
@@ -59,8 +56,8 @@ def test_each_filter_finds_its_own(
 
 
 @pytest.mark.parametrize("oldest", ["", "1"])
-def test_pages_hold_every_problem_once(db: Any, twin: Any, oldest: str) -> None:
-    """Page by page each problem is met once, in order, though several have the same time."""
+def test_pages_contain_each_problem_once_in_order(db: Any, twin: Any, oldest: str) -> None:
+    """Several problems have the same time."""
     now = timezone.now()
     for n in range(6):
         for half in twin():
@@ -88,21 +85,20 @@ def _after(query: str) -> str:
 
 
 @pytest.mark.parametrize("mark", ["x", "-", "--1", "-x", "9" * 18])
-def test_a_mark_that_is_none_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
-    """A made-up mark leads to the first page."""
+def test_invalid_page_mark_shows_the_first_page(db: Any, twin: Any, mark: str) -> None:
     twin()
     assert len(get_page(QueueFilters.read("state=held"), mark).problems) == 2
 
 
-def test_a_filter_survives_its_query(db: Any) -> None:
-    """What a filter writes into an address, it reads out of it again; the unknown is left out."""
+def test_filters_round_trip_through_the_query(db: Any) -> None:
+    """Unknown values are ignored."""
     where = QueueFilters.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
     assert (where.only, where.text) == ("", "a&b")
     assert QueueFilters.read(where.make_query()) == where
 
 
-def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
-    """A text that is changed, as an erasure does, is found by its new words alone."""
+def test_search_finds_only_the_current_text(db: Any, twin: Any) -> None:
+    """An erasure, for example, changes texts."""
     half = twin(state="withdrawn")[0]
     half.sentence = "erased"
     half.save()
@@ -110,8 +106,7 @@ def test_the_search_follows_the_text(db: Any, twin: Any) -> None:
     assert half.ref not in _refs("text=shelf")
 
 
-def test_the_queue_reads_a_page_from_an_index(db: Any) -> None:
-    """No list of the queue sorts or scans the table of problems: an index has the order."""
+def test_queue_pages_are_read_from_an_index(db: Any) -> None:
     for query in (
         "state=held",
         "state=",

@@ -1,4 +1,4 @@
-"""Judges, moderators, pauses: who changes what, and that it is written down."""
+"""Changes of roles, pauses and exclusions: who may decide, and what is logged."""
 
 import os
 from typing import Any
@@ -19,8 +19,7 @@ def _change_person(person: Any, other: Any, kind: str, reason: str = "because") 
     return change_person(person, other, kind, reason)
 
 
-def test_moderators_make_judges_and_take_the_role_back(db: Any, eva: Any, bob: Any) -> None:
-    """A judge is made and unmade; both stand in the log with who and why."""
+def test_moderators_grant_and_revoke_the_judge_role(db: Any, eva: Any, bob: Any) -> None:
     _change_person(eva, bob, "judge", "reads well")
     assert fresh(bob).is_judge
     _change_person(eva, bob, "no-judge", "asked for it")
@@ -32,8 +31,7 @@ def test_moderators_make_judges_and_take_the_role_back(db: Any, eva: Any, bob: A
 
 
 @pytest.mark.parametrize("kind", ["judge", "no-judge", "moderator", "no-moderator", "pause"])
-def test_nobody_changes_admins_or_themselves(db: Any, eva: Any, kind: str, adam: Any) -> None:
-    """Admins are changed by nobody here, and nobody changes what they may do themselves."""
+def test_own_role_and_admins_cannot_be_changed(db: Any, eva: Any, kind: str, adam: Any) -> None:
     other = Person.objects.create_superuser("abel")
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other)):
         with pytest.raises(InputError, match="can’t make this change"):
@@ -41,8 +39,9 @@ def test_nobody_changes_admins_or_themselves(db: Any, eva: Any, kind: str, adam:
 
 
 @pytest.mark.parametrize("kind", ["moderator", "no-moderator"])
-def test_only_admins_make_moderators(db: Any, person: Any, eva: Any, kind: str, adam: Any) -> None:
-    """A moderator neither makes nor unmakes moderators; an admin does."""
+def test_only_admins_grant_and_revoke_the_moderator_role(
+    db: Any, person: Any, eva: Any, kind: str, adam: Any
+) -> None:
     bob = person("bob", is_moderator=kind == "no-moderator")
     with pytest.raises(InputError, match="can’t make this change"):
         _change_person(eva, bob, kind)
@@ -50,16 +49,14 @@ def test_only_admins_make_moderators(db: Any, person: Any, eva: Any, kind: str, 
     assert fresh(bob).is_moderator == (kind == "moderator")
 
 
-def test_people_without_an_account_never_judge(db: Any, eva: Any) -> None:
-    """An anonymous person gets no role."""
+def test_anonymous_people_get_no_role(db: Any, eva: Any) -> None:
     with pytest.raises(InputError, match="can’t make this change"):
         _change_person(eva, Person.objects.create_anonymous(), "judge")
 
 
-def test_a_paused_judge_gets_nothing_until_they_may_again(
+def test_paused_judge_gets_no_problem_until_resumed(
     db: Any, bob: Any, eva: Any, twin: Any, do: Any
 ) -> None:
-    """While paused a judge gets no problem; afterwards they do."""
     do(eva, "let-through", twin()[0])
     _change_person(eva, bob, "pause", "gold missed")
     assert lease_next_problem(bob) is None
@@ -69,10 +66,10 @@ def test_a_paused_judge_gets_nothing_until_they_may_again(
     assert lease_next_problem(bob) is not None
 
 
-def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
+def test_page_of_a_person_says_if_everyone_can_judge(
     db: Any, rules: Any, bob: Any, eva: Any, visit: Any
 ) -> None:
-    """Where the role of a judge changes nothing, a moderator reads that holding does."""
+    """Then revoking the judge role has no effect; only a hold stops the person."""
     said = "Anyone with an account can judge on this site, even without the judge role."
     for everybody in (True, False):
         rules(open_judging=everybody)
@@ -81,8 +78,8 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
 
 
 @pytest.fixture
-def voted(db: Any, bob: Any, twin: Any) -> None:
-    """Let bob have given a vote to each of six problems."""
+def six_votes(db: Any, bob: Any, twin: Any) -> None:
+    """Make votes of bob on six problems."""
     for half in [*twin(state="judging"), *twin(state="judging"), *twin(state="judging")]:
         vote(bob, half)
 
@@ -91,8 +88,8 @@ def _excluded(judge: Any) -> int:
     return Slot.objects.filter(holder=judge, excluded=True).count()
 
 
-def test_many_votes_are_excluded_by_the_worker(voted: None, eva: Any, bob: Any, visit: Any) -> None:
-    """The judge's page shows how far it is; any moderator stops it, and lets it continue."""
+def test_worker_excludes_many_votes(six_votes: None, eva: Any, bob: Any, visit: Any) -> None:
+    """The judge's page shows the progress. Any moderator can stop and resume the job."""
     path = f"/moderate/people/{get_pseudonym(bob)}/"
     form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
     assert visit(eva).post(f"{path}appoint/", form).headers["Location"] == path
@@ -111,8 +108,10 @@ def test_many_votes_are_excluded_by_the_worker(voted: None, eva: Any, bob: Any, 
     assert Job.objects.values_list("state", "done").get() == ("done", 6)
 
 
-def test_a_decision_that_is_overruled_changes_nothing_more(voted: None, eva: Any, bob: Any) -> None:
-    """Votes that were counted again stay so when the older decision is carried out once more."""
+def test_overruled_decision_changes_nothing_when_run_again(
+    six_votes: None, eva: Any, bob: Any
+) -> None:
+    """A decision applies only to votes that were given before it."""
     first = _change_person(eva, bob, "exclude", "guesses")
     work_off()
     _change_person(eva, bob, "include", "a mistake")

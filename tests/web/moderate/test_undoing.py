@@ -1,4 +1,4 @@
-"""Undo: of one decision, of a batch, and the law that undoing everything gives everything back."""
+"""Undoing of single decisions and of batches."""
 
 from typing import Any
 
@@ -24,8 +24,7 @@ def _undo(person: Any, event: Any) -> Any:
     return undo_decision(person, event, "by mistake")
 
 
-def test_a_decision_is_taken_back(max_: Any, eva: Any, twin: Any, do: Any) -> None:
-    """Undone, a problem stands where it stood; the log has both, the second names the first."""
+def test_decision_can_be_undone_once(max_: Any, eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid")[0]
     do(eva, "reject", half)
     event = half.events.get()
@@ -39,8 +38,7 @@ def test_a_decision_is_taken_back(max_: Any, eva: Any, twin: Any, do: Any) -> No
         _undo(eva, event)
 
 
-def test_only_the_last_decision_is_taken_back(eva: Any, twin: Any, do: Any) -> None:
-    """An earlier decision stands until all that happened since is undone."""
+def test_only_the_last_decision_can_be_undone(eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid")[0]
     do(eva, "reject", half)
     do(eva, "reopen", half)
@@ -52,16 +50,14 @@ def test_only_the_last_decision_is_taken_back(eva: Any, twin: Any, do: Any) -> N
     assert fresh(half).state == "valid"
 
 
-def test_a_verdict_is_not_taken_back(eva: Any, twin: Any) -> None:
-    """What judges or contributors did is no moderator's to undo."""
+def test_verdict_of_judges_cannot_be_undone(eva: Any, twin: Any) -> None:
     half = twin(state="judging")[0]
     event = move(half, "valid", actor=None, kind="verdict")
     with pytest.raises(InputError, match="it is not a moderator’s decision"):
         _undo(eva, event)
 
 
-def test_what_is_erased_comes_back_by_no_undo(eva: Any, ann: Any, twin: Any, do: Any) -> None:
-    """What a moderator withdrew before its writer was erased stays withdrawn, and blank."""
+def test_erased_text_cannot_be_restored_by_undo(eva: Any, ann: Any, twin: Any, do: Any) -> None:
     half = twin(ann, state="judging")[0]
     do(eva, "withdraw", half)
     erase(ann, True)
@@ -70,16 +66,17 @@ def test_what_is_erased_comes_back_by_no_undo(eva: Any, ann: Any, twin: Any, do:
     assert (fresh(half).state, half.sentence) == ("withdrawn", "_")
 
 
-def test_nobody_undoes_on_their_own_problem(max_: Any, eva: Any, twin: Any, do: Any) -> None:
-    """A moderator can't take back what another decided on the moderator's problem."""
+def test_moderators_cannot_undo_decisions_on_own_problems(
+    max_: Any, eva: Any, twin: Any, do: Any
+) -> None:
     half = twin(max_, state="valid")[0]
     do(eva, "reject", half)
     with pytest.raises(InputError, match="another moderator"):
         _undo(max_, half.events.get())
 
 
-def test_work_of_judges_is_not_thrown_away(eva: Any, bob: Any, twin: Any, do: Any) -> None:
-    """Once a judge has voted on what was let through, that can be held, not undone."""
+def test_approval_cannot_be_undone_after_votes(eva: Any, bob: Any, twin: Any, do: Any) -> None:
+    """The problem can be put on hold instead."""
     half = twin()[0]
     do(eva, "let-through", half)
     give(bob)
@@ -107,8 +104,7 @@ def test_votes_decide_again_after_an_undone_decision(
         assert fresh(halves[2]).state == "judging"
 
 
-def test_a_batch_is_undone_and_what_moved_on_is_named(eva: Any, twin: Any, do: Any) -> None:
-    """Of four problems rejected at once, the three that stand are given back; one has moved on."""
+def test_undoing_a_batch_reports_problems_changed_since(eva: Any, twin: Any, do: Any) -> None:
     halves = [*twin(state="valid"), *twin(state="valid")]
     batch = do(eva, "reject", *halves)
     do(eva, "reopen", halves[2])
@@ -120,8 +116,7 @@ def test_a_batch_is_undone_and_what_moved_on_is_named(eva: Any, twin: Any, do: A
         undo_batch(eva, batch, "again")
 
 
-def test_an_undone_answer_opens_the_appeal_again(ann: Any, eva: Any, twin: Any, do: Any) -> None:
-    """An appeal that was declined by mistake is open again after the undo."""
+def test_undoing_a_decline_reopens_the_appeal(ann: Any, eva: Any, twin: Any, do: Any) -> None:
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     do(eva, "decline", half)
@@ -140,10 +135,9 @@ ACTIONS = (
     st.sampled_from(["held", "judging", "valid", "rejected"]),
     st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1)), max_size=12),
 )
-def test_undoing_everything_gives_everything_back(
+def test_undoing_all_actions_restores_the_state(
     twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
 ) -> None:
-    """Undone in reverse, any actions leave no trace but in the log, which tells the present."""
     eva, _new = Person.objects.get_or_create(name="eva", is_moderator=True)
     halves = twin(state=start)
     done = []
@@ -153,16 +147,16 @@ def test_undoing_everything_gives_everything_back(
         except InputError:
             continue
         done.append(Event.objects.get(batch=batch.mark))
-        _replayed(halves, start)
+        _check_log(halves, start)
     for event in reversed(done):
         _undo(eva, event)
-        _replayed(halves, start)
+        _check_log(halves, start)
     for half in halves:
         assert (fresh(half).state, half.embargo) == (start, False)
 
 
-def _replayed(halves: list[Any], start: str) -> None:
-    """Hold that the log, read from the start, ends in what the problems are now."""
+def _check_log(halves: list[Any], start: str) -> None:
+    """Check that the log, replayed from the start, gives the current states."""
     for half in halves:
         half.refresh_from_db()
         state, embargo = start, False

@@ -1,4 +1,4 @@
-"""Perturbed problems before a moderator: the queue by kind and family, the way from the root."""
+"""Moderation of perturbed problems: the queue's filters, and the path from the root."""
 
 from typing import Any
 
@@ -22,39 +22,37 @@ from winosmith.web.problems.lookalikes import index_problems
 from winosmith.web.problems.models import Event, Problem, State, Version
 
 
-def _found(query: str) -> set[str]:
+def _filter_refs(query: str) -> set[str]:
     return set(filter_queue(QueueFilters.read(query)).values_list("ref", flat=True))
 
 
-def test_the_queue_is_parted_by_kind(database: Any, twin: Any) -> None:
-    """Originals, halves of twins and perturbed problems are each found apart."""
+def test_queue_filters_by_kind(database: Any, twin: Any) -> None:
     halves = {problem.ref for problem in twin()}
     top = root(state="rejected")
     made = [child(top, state="held"), child(top, new=("fit", "belong"))]
-    assert _found("kind=original") == {top.ref, *halves}
-    assert _found("kind=twin") == halves
-    assert _found("kind=perturbed") == {one.ref for one in made}
-    assert _found("kind=perturbed&state=held") == {made[0].ref}
+    assert _filter_refs("kind=original") == {top.ref, *halves}
+    assert _filter_refs("kind=twin") == halves
+    assert _filter_refs("kind=perturbed") == {one.ref for one in made}
+    assert _filter_refs("kind=perturbed&state=held") == {made[0].ref}
 
 
-def test_the_queue_shows_a_family(database: Any, ann: Any, bob: Any) -> None:
-    """A family is found by any of its problems; with a contributor, what that one wrote of it."""
+def test_queue_filters_by_family(database: Any, ann: Any, bob: Any) -> None:
+    """Any problem selects its family. With a contributor, only their problems are found."""
     top, other = root(ann), root(bob)
     one = child(top, bob, state="held")
     two = child(one, ann, new=("fit", "belong"), state="judging")
     child(other, bob)
     for ref in (top.ref, one.ref, two.ref):
-        assert _found(f"family={ref}") == {top.ref, one.ref, two.ref}
-    assert _found(f"family={two.ref}&by={get_pseudonym(bob)}") == {one.ref}
-    assert _found("family=nobody") == set()
+        assert _filter_refs(f"family={ref}") == {top.ref, one.ref, two.ref}
+    assert _filter_refs(f"family={two.ref}&by={get_pseudonym(bob)}") == {one.ref}
+    assert _filter_refs("family=nobody") == set()
     lone = root()
-    assert _found(f"family={lone.ref}") == {lone.ref}
+    assert _filter_refs(f"family={lone.ref}") == {lone.ref}
 
 
-def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
+def test_batch_changes_only_one_persons_versions_of_a_family(
     database: Any, eva: Any, ann: Any, bob: Any
 ) -> None:
-    """A batch on one person's versions of one family leaves all others alone, and is taken back."""
     top, other = root(ann), root(ann)
     one = child(top, bob, state="judging")
     two = child(one, bob, new=("fit", "belong"))
@@ -77,8 +75,7 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
 
 
 @pytest.mark.usefixtures("db")
-def test_a_version_is_shown_with_its_way_from_the_root(ann: Any, eva: Any, visit: Any) -> None:
-    """The page has each step with its edits and depths, predictions, and the family's queue."""
+def test_version_page_shows_the_path_from_the_root(ann: Any, eva: Any, visit: Any) -> None:
     top = root()
     middle = child(top, new=("not fit", "barely fit"), state="rejected")
     made = child(middle, ann, new=("big", "large"), state="held", declared=3)
@@ -98,8 +95,8 @@ def test_a_version_is_shown_with_its_way_from_the_root(ann: Any, eva: Any, visit
 
 
 @pytest.mark.usefixtures("db")
-def test_near_copies_inside_the_family_are_none(eva: Any, visit: Any) -> None:
-    """Only sentences of other families are listed: versions of one family are always similar."""
+def test_similar_sentences_of_the_family_are_not_listed(eva: Any, visit: Any) -> None:
+    """Versions of one family are always similar."""
     top = root()
     kin = child(top, new=("big", "huge"))
     made = child(top, new=("big", "large"), state="held")
@@ -119,8 +116,7 @@ def test_near_copies_inside_the_family_are_none(eva: Any, visit: Any) -> None:
 
 
 @pytest.mark.usefixtures("db")
-def test_who_read_the_way_to_a_version_judges_none_of_it(person: Any, visit: Any) -> None:
-    """A moderator who looks at a version has read its parents, and is not asked about them."""
+def test_moderator_who_saw_a_version_cannot_judge_its_parents(person: Any, visit: Any) -> None:
     eva = person("eva", is_moderator=True, is_judge=True)
     middle = child(root(), state="judging")
     made = child(middle, new=("fit", "belong"), state="judging")
@@ -130,8 +126,7 @@ def test_who_read_the_way_to_a_version_judges_none_of_it(person: Any, visit: Any
 
 
 @pytest.mark.usefixtures("db")
-def test_versions_are_counted_with_what_somebody_wrote(ann: Any, eva: Any, visit: Any) -> None:
-    """A contributor's record tells how many of their problems are perturbed ones."""
+def test_record_of_a_contributor_counts_perturbed_problems(ann: Any, eva: Any, visit: Any) -> None:
     child(root(ann), ann)
     written = count_problems_by_state(ann)
     assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
@@ -141,8 +136,7 @@ def test_versions_are_counted_with_what_somebody_wrote(ann: Any, eva: Any, visit
 
 @pytest.mark.long
 @pytest.mark.usefixtures("db")
-def test_a_family_of_ten_thousand_is_a_quick_filter() -> None:
-    """A page of the queue asks a fixed number of times, however large the family is."""
+def test_query_count_does_not_grow_with_the_family() -> None:
     top = root()
     first = child(top)
 

@@ -1,4 +1,4 @@
-"""Twins, and people who come by a browser."""
+"""Twins as the form makes them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture
 def twin(twin: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Return a maker of twins as the form makes them: they are being judged, if not said else."""
+    """Return a function that makes twins as the form does, in judging by default."""
     return partial(twin, state="judging", entered=True, topic="Kettles", anchor="kettle")

@@ -1,4 +1,4 @@
-"""Client addresses: through ports, brackets and proxies, and what an admin sees of faults."""
+"""Client addresses with ports, brackets and proxies, and the faults that admins see."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ from winosmith.web.people.models import Hits
 
 @pytest.fixture(autouse=True)
 def _nothing_noted() -> None:
-    """Forget which faults earlier tests noted within this hour."""
+    """Forget the faults that earlier tests have logged within this hour."""
     addresses._logged_hours.clear()
 
 
 @pytest.fixture
 def behind(db: Any, rules: Any) -> Iterator[Callable[..., str]]:
-    """Return what reads the address of a request that came through proxies, as they are named."""
+    """Yield a function that returns the client address of a request behind proxies."""
 
     def read(header: str | None, proxies: Any = 1, peer: str = "127.0.0.1") -> str:
         rules(proxies=proxies)
@@ -52,8 +52,8 @@ def behind(db: Any, rules: Any) -> Iterator[Callable[..., str]]:
                                     "[192.0.2.7", "999.0.2.7:80", "192.0.2.7:123456")),
     ],
 )  # fmt: skip
-def test_an_address_is_read_without_its_port(text: str, found: str | None) -> None:
-    """Ports, brackets and zones are dropped, IPv4 inside IPv6 is IPv4; anything else is none."""
+def test_address_is_read_without_port_brackets_and_zone(text: str, found: str | None) -> None:
+    """IPv4 inside IPv6 is read as IPv4; everything else gives None."""
     read = read_address(text)
     assert (None if read is None else str(read)) == found
 
@@ -64,7 +64,11 @@ TWO = ("127.0.0.1", "10.0.0.0/24")
 @pytest.mark.parametrize(
     ("header", "proxies", "found"),
     [
-        ("203.0.113.9, 192.0.2.77", 1, "192.0.2.77"),  # before the last, anything may be made up
+        (
+            "203.0.113.9, 192.0.2.77",
+            1,
+            "192.0.2.77",
+        ),  # clients can invent all entries before the last
         ("192.0.2.77:50123", 1, "192.0.2.77"),
         ("192.0.2.77, 10.0.0.2", 2, "192.0.2.77"),
         ("203.0.113.9, 192.0.2.77:80, 10.0.0.2:4711", 2, "192.0.2.77"),
@@ -84,15 +88,15 @@ TWO = ("127.0.0.1", "10.0.0.0/24")
         ("203.0.113.9", (), "127.0.0.1"),
     ],
 )
-def test_the_client_is_the_first_from_the_right_that_is_no_proxy(
+def test_client_is_the_last_address_that_is_not_a_proxy(
     behind: Any, header: str | None, proxies: Any, found: str
 ) -> None:
-    """Proxies are passed by number or by name; what stands before the client is not believed."""
+    """Proxies are skipped by their number or their networks."""
     assert behind(header, proxies) == found
 
 
-def test_without_a_named_proxy_headers_are_ignored(behind: Any, db: Any) -> None:
-    """A peer that is not a named proxy is the client, and so is any peer of a private site."""
+def test_header_of_an_unknown_peer_is_ignored(behind: Any, db: Any) -> None:
+    """On a private site, the peer is always the client."""
     assert behind("203.0.113.9", TWO, peer="198.51.100.4") == "198.51.100.4"
     with override_settings(SITE=replace(settings.SITE, public_url=None)):
         assert behind("203.0.113.9") == "127.0.0.1"
@@ -109,11 +113,11 @@ def test_without_a_named_proxy_headers_are_ignored(behind: Any, db: Any) -> None
         ("192.0.2.77", ("10.0.0.0/24",), "not one of your proxies", "unnamed proxy"),
     ],
 )
-def test_admins_see_what_is_wrong_with_addresses(
+def test_faults_of_addresses_are_logged_and_shown_to_admins(
     behind: Any, adam: Any, visit: Any, caplog: pytest.LogCaptureFixture,
     header: str | None, proxies: Any, fault: str, said: str,
 ) -> None:  # fmt: skip
-    """A fault is in the log once an hour and on admins' pages, without any digit."""
+    """They are logged once an hour, without the digits of addresses."""
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             behind(header, proxies)
@@ -126,16 +130,14 @@ def test_admins_see_what_is_wrong_with_addresses(
         assert fault in admin.get(page).content.decode()
 
 
-def test_addresses_that_are_read_leave_no_note(behind: Any) -> None:
-    """A site whose proxies send what they should has nothing to show."""
+def test_readable_addresses_report_no_fault(behind: Any) -> None:
     behind("203.0.113.9, 192.0.2.77")
     behind("192.0.2.77, 10.0.0.2", TWO)
     assert addresses.list_address_faults() == []
 
 
 @pytest.mark.parametrize("value", [-1, 10, True, "10.0.0.1", ("x",), (1,), ("0.0.0.0/0",), 1.0])
-def test_proxies_that_are_none_are_refused(value: Any) -> None:
-    """Numbers out of range, names, and a network of everybody are refused."""
+def test_invalid_proxies_are_refused(value: Any) -> None:
     with pytest.raises(
         RecipeError,
         match=r"proxies is .*; it must (be a whole number from 0 to 9|list)",
@@ -154,6 +156,6 @@ def test_proxies_that_are_none_are_refused(value: Any) -> None:
         ("198.51.100.999", "unknown"),
     ],
 )
-def test_a_network_is_a_truncated_address(where: str, found: str, site: Any) -> None:
-    """Of an address the /24 counts, or the /48 of IPv6; all that can't be read are one network."""
+def test_network_is_the_truncated_address(where: str, found: str, site: Any) -> None:
+    """Unreadable addresses are one network."""
     assert get_network(where) == found

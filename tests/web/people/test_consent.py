@@ -1,4 +1,4 @@
-"""Consent: asked before the first contribution, stored with version and time, asked again."""
+"""Consent: required before the first contribution, and again after a change."""
 
 import re
 from datetime import timedelta
@@ -29,8 +29,7 @@ def _shown(page: Any) -> list[str]:
     return re.findall(r'name="shown" value="(\d+)"', page.content.decode())
 
 
-def test_consent_comes_before_writing_and_leads_back(visit: Any) -> None:
-    """A visitor who wants to write reads the texts first, and comes to the page they wanted."""
+def test_writing_requires_consent_and_returns_to_the_page(visit: Any) -> None:
     browser = visit()
     to = browser.get("/write/?x=1").headers["Location"]
     assert to == "/people/consent/?next=%2Fwrite%2F%3Fx%3D1"
@@ -46,8 +45,7 @@ def test_consent_comes_before_writing_and_leads_back(visit: Any) -> None:
     assert timezone.now() - Agreement.objects.order_by("at")[0].at < timedelta(minutes=1)
 
 
-def test_who_has_not_agreed_is_led_to_the_texts_and_back(visit: Any, person: Any) -> None:
-    """Visitors and accounts without consent reach no form, and a form sent keeps nothing."""
+def test_pages_without_consent_redirect_and_store_nothing(visit: Any, person: Any) -> None:
     growing.version(None, "The cup hit the jug and the _ broke .")
     Problem.objects.update(ref="public")
     for client in (visit(), visit(person("eva"))):
@@ -59,8 +57,7 @@ def test_who_has_not_agreed_is_led_to_the_texts_and_back(visit: Any, person: Any
     assert not Draft.objects.exists()
 
 
-def test_htmx_is_led_to_the_consent_page_as_a_whole(visit: Any) -> None:
-    """A part of a page that htmx asks for is answered with where the browser should go."""
+def test_htmx_request_redirects_the_whole_page_to_consent(visit: Any) -> None:
     answer = visit().get("/write/", headers={"HX-Request": "true"})
     assert (answer.status_code, answer.headers["HX-Redirect"]) == (
         204,
@@ -68,11 +65,8 @@ def test_htmx_is_led_to_the_consent_page_as_a_whole(visit: Any) -> None:
     )
 
 
-def test_a_paid_judge_agrees_only_to_the_text_of_judges(visit: Any, person: Any) -> None:
-    """It is a third as long, and opens judging, also if the form is submitted twice.
-
-    Only pages for writing ask a paid judge to agree to the other texts.
-    """
+def test_paid_judges_agree_only_to_the_judging_text(visit: Any, person: Any) -> None:
+    """It has less than a third of the words of the others, which only writing requires."""
     browser = visit(person("worker", hired=True, is_judge=True))
     lengths = []
     for path, kinds in (("/judge/", {"study"}), ("/write/", {"consent", "licence"})):
@@ -90,8 +84,7 @@ def test_a_paid_judge_agrees_only_to_the_text_of_judges(visit: Any, person: Any)
     assert 3 * lengths[0] < lengths[1]
 
 
-def test_the_data_card_names_who_agrees_to_which_text(visit: Any) -> None:
-    """Only paid judges agree to the consent to judge in a paid study, and only to that."""
+def test_data_card_says_who_agrees_to_which_text(visit: Any) -> None:
     card = visit().get("/card/").content.decode()
     assert card.count("Everyone except paid judges agrees to the") == 2
     assert "Paid judges agree to the consent to judge in a paid study before their first" in card
@@ -105,8 +98,7 @@ def test_the_data_card_names_who_agrees_to_which_text(visit: Any) -> None:
     ]
 
 
-def test_an_unticked_box_agrees_to_nothing(visit: Any) -> None:
-    """Sending the form without the tick stores nothing and makes nobody."""
+def test_form_without_the_tick_stores_nothing(visit: Any) -> None:
     page = visit().get("/people/consent/")
     answer = visit().post("/people/consent/", {"shown": _shown(page)})
     assert answer.status_code == 422
@@ -115,8 +107,7 @@ def test_an_unticked_box_agrees_to_nothing(visit: Any) -> None:
     assert not Agreement.objects.exists()
 
 
-def test_a_new_version_is_asked_again(visit: Any, ann: Any) -> None:
-    """After a new version, who agreed to the old one is asked, and both agreements stay."""
+def test_new_version_requires_consent_again(visit: Any, ann: Any) -> None:
     save_agreement(ann)
     assert has_agreed(ann)
     publish_document("consent", "You take part in something else.")
@@ -131,8 +122,7 @@ def test_a_new_version_is_asked_again(visit: Any, ann: Any) -> None:
     assert ann.agreements.count() == 3
 
 
-def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(visit: Any, ann: Any) -> None:
-    """A form that showed an older version does not agree to the newer one."""
+def test_form_of_an_older_version_is_refused(visit: Any, ann: Any) -> None:
     browser = visit(ann)
     shown = _shown(browser.get("/people/consent/"))
     publish_document("licence", "You give everything to everyone.", licence="CC0-1.0")
@@ -142,8 +132,7 @@ def test_a_version_that_came_meanwhile_is_not_agreed_to_unread(visit: Any, ann: 
     assert not has_agreed(ann)
 
 
-def test_agreeing_twice_stores_it_once(ann: Any) -> None:
-    """A form sent twice leaves the first time as it was."""
+def test_agreeing_twice_stores_one_agreement(ann: Any) -> None:
     save_agreement(ann)
     before = list(ann.agreements.values_list("document", "at"))
     save_agreement(ann)
@@ -151,8 +140,7 @@ def test_agreeing_twice_stores_it_once(ann: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-def test_an_empty_text_is_no_version(text: str) -> None:
-    """Neither an empty text nor the one that holds becomes a new version."""
+def test_empty_or_unchanged_text_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="empty"):
         publish_document("consent", text)
     consent = get_current_documents()[0]
@@ -160,8 +148,7 @@ def test_an_empty_text_is_no_version(text: str) -> None:
         publish_document("consent", consent.text)
 
 
-def test_another_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> None:
-    """A site that starts with another licence has a new contributor licence, which is asked."""
+def test_changed_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> None:
     save_agreement(ann)
     create_first_documents()
     assert has_agreed(ann)
@@ -173,8 +160,7 @@ def test_another_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> N
     assert not has_agreed(ann)
 
 
-def test_every_version_can_be_read_by_everyone(visit: Any) -> None:
-    """The texts have public pages; a version that is none is not found."""
+def test_every_version_is_public(visit: Any) -> None:
     publish_document("consent", "New words.")
     page = visit().get("/people/texts/").content.decode()
     assert "New words." in page
@@ -184,8 +170,7 @@ def test_every_version_can_be_read_by_everyone(visit: Any) -> None:
     assert visit().get("/people/texts/other/1/").status_code == 404
 
 
-def test_without_anonymous_writers_consent_asks_to_log_in(visit: Any, rules: Any) -> None:
-    """Where the site takes sentences from accounts alone, visitors come to the log-in page."""
+def test_consent_requires_log_in_without_anonymous_writers(visit: Any, rules: Any) -> None:
     rules(anonymous=False)
     assert visit().get("/write/").headers["Location"].startswith("/people/login/?")
     answer = visit().post("/people/consent/", {"agree": "yes"})

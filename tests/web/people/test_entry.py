@@ -1,4 +1,4 @@
-"""At the door: accounts, invitations, passwords, sessions."""
+"""Accounts, invitations, passwords and sessions."""
 
 import re
 from typing import Any
@@ -26,31 +26,29 @@ PASSWORD = "twins-and-cups"
 TYPED = {"name": "Ann", "password": PASSWORD, "again": PASSWORD}
 
 
-def _named(name: str) -> Any:
+def _get_person(name: str) -> Any:
     return Person.objects.get_by_natural_key(name)
 
 
-def test_a_new_account_is_logged_in_and_no_more_than_a_contributor(db: Any, visit: Any) -> None:
-    """Signing up logs in, leads where one was headed, and gives no role."""
+def test_sign_up_logs_in_and_gives_no_role(db: Any, visit: Any) -> None:
     browser = visit()
     answer = browser.post("/people/join/", {**TYPED, "next": "/people/texts/"})
     assert (answer.status_code, answer.headers["Location"]) == (302, "/people/texts/")
-    ann = _named("Ann")
+    ann = _get_person("Ann")
     assert browser.get("/people/").context["person"] == ann
     assert not any((ann.is_judge, ann.is_moderator, ann.is_superuser, ann.anonymous))
 
 
 @pytest.mark.parametrize("page", ["login", "join"])
-def test_the_menu_says_which_door_one_stands_at(db: Any, visit: Any, page: str) -> None:
-    """Of "Log in" and "Sign up" the page that is open is marked; both keep where one was."""
+def test_menu_marks_log_in_or_sign_up_as_the_current_page(db: Any, visit: Any, page: str) -> None:
+    """Both links keep the page to return to."""
     menu = visit().get(f"/people/{page}/?next=/write/").content.decode().partition("<main")[0]
     marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
     assert marked == [f"/people/{page}/?next=%2Fwrite%2F"]
     assert menu.count("?next=%2Fwrite%2F") == 2
 
 
-def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
-    """The same sign-up again, which logs in to the existing account, does not claim a new one."""
+def test_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
     first, again = (visit().post("/people/join/", TYPED, follow=True) for _ in range(2))
     assert "Your account is ready." in first.content.decode()
     assert "You already have an account" in again.content.decode()
@@ -66,32 +64,31 @@ def test_a_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> Non
         ({"name": ""}, "required"),
     ],
 )
-def test_what_is_wrong_with_a_sign_up_is_said(
+def test_invalid_sign_up_is_refused_with_the_reason(
     db: Any, visit: Any, changes: dict[str, str], reason: str
 ) -> None:
-    """A sign-up that can't be taken is shown again with the reason, and makes nobody."""
     answer = visit().post("/people/join/", TYPED | changes)
     assert answer.status_code == 422
     assert reason in answer.content.decode()
     assert not Person.objects.exists()
 
 
-def test_who_wrote_without_an_account_keeps_it_when_signing_up(db: Any, visit: Any) -> None:
-    """The person without an account becomes the account: the same row, so the same sentences."""
+def test_anonymous_writer_keeps_sentences_after_sign_up(db: Any, visit: Any) -> None:
+    """The account is the row of the anonymous person."""
     browser = visit()
     shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     before = Person.objects.get(anonymous=True)
     browser.post("/people/join/", TYPED)
-    assert _named("Ann").pk == before.pk
+    assert _get_person("Ann").pk == before.pk
     assert Person.objects.count() == 1
-    assert _named("Ann").agreements.count() == len(shown)
+    assert _get_person("Ann").agreements.count() == len(shown)
 
 
-def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
+def test_writer_cannot_judge_text_written_before_the_log_in(
     db: Any, visit: Any, ann: Any, bob: Any, twin: Any
 ) -> None:
-    """Who logs in takes over what they wrote in this browser; the queue never gives it to them."""
+    """The log-in moves the text to the account."""
     browser = visit()
     shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
@@ -102,8 +99,8 @@ def test_what_was_written_before_log_in_is_never_judged_by_its_writer(
     assert lease_next_problem(bob).problem in halves
 
 
-def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, ann: Any, twin: Any) -> None:
-    """Where an account read, as a judge, what it wrote without one, the twin is withdrawn."""
+def test_twin_that_its_writer_read_as_a_judge_is_withdrawn(db: Any, ann: Any, twin: Any) -> None:
+    """It was written anonymously; then its writer logs in."""
     hidden = Person.objects.create_anonymous()
     twin(hidden)
     assert lease_next_problem(ann) is not None
@@ -111,8 +108,7 @@ def test_what_its_writer_has_judged_in_secret_is_withdrawn(db: Any, ann: Any, tw
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 
 
-def test_a_log_in_gives_a_new_session(db: Any, visit: Any, ann: Any) -> None:
-    """The session's key from before the log-in is worth nothing after it."""
+def test_log_in_changes_the_key_of_the_session(db: Any, visit: Any, ann: Any) -> None:
     browser = visit()
     shown = list(Document.objects.exclude(kind="study").values_list("pk", flat=True))
     browser.post("/people/consent/", {"agree": "yes", "shown": shown})
@@ -124,10 +120,10 @@ def test_a_log_in_gives_a_new_session(db: Any, visit: Any, ann: Any) -> None:
     assert planted.get("/people/").status_code == 302
 
 
-def test_guessing_a_password_ends_after_ten_tries(
+def test_ten_failed_log_ins_block_the_name_in_the_network(
     db: Any, visit: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten failures from one network end guessing there; more of them shut nobody else out."""
+    """Other names, and the name in other networks, are not blocked."""
     for bound in ("MAX_FAILED_NAME", "MAX_FAILED_NETWORK"):
         monkeypatch.setattr(f"winosmith.web.people.accounts.{bound}", 12)
     browser, typed = visit(), {"name": "ann", "password": "wrong"}
@@ -139,10 +135,9 @@ def test_guessing_a_password_ends_after_ten_tries(
     assert visit().post("/people/login/", {**right, "name": "bob"}).status_code == 302
 
 
-def test_who_is_refused_for_others_guesses_has_not_guessed(
+def test_log_ins_refused_for_others_failures_do_not_count(
     db: Any, visit: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who asks again and again while their network is full may come in when it is not."""
     monkeypatch.setattr("winosmith.web.people.accounts.MAX_FAILED_NETWORK", 2)
     right = {"name": "ann", "password": PASSWORD}
     for name in ("x", "y"):
@@ -152,31 +147,29 @@ def test_who_is_refused_for_others_guesses_has_not_guessed(
     assert visit().post("/people/login/", right).status_code == 302
 
 
-def test_a_link_makes_one_account_with_its_roles(db: Any, visit: Any) -> None:
-    """A link works once; to look at it uses it up for nobody."""
+def test_invitation_makes_one_account_with_its_role(db: Any, visit: Any) -> None:
+    """Opening the link does not use it up."""
     path = invite("admin", 30)
     assert visit().get(path).status_code == 200
     assert visit().get(path).status_code == 200
     assert visit().post(path, TYPED).status_code == 302
-    assert _named("Ann").is_superuser
+    assert _get_person("Ann").is_superuser
     assert visit().post(path, TYPED | {"name": "Bob"}).status_code == 410
 
 
-def test_a_link_says_for_whom_it_is(db: Any, visit: Any, eva: Any) -> None:
-    """Its label is in the list of who makes links, and goes with whoever used the link."""
+def test_invitation_label_is_listed_and_erased_with_its_user(db: Any, visit: Any, eva: Any) -> None:
     form = {"role": "judge", "days": "1", "label": "Ann of the Tuesday class"}
     made = visit(eva).post("/people/invitations/", form).content.decode()
     assert "judge: <bdi>Ann of the Tuesday class</bdi>" in made
     path = re.search(r'value="http://testserver(/people/join/[^"]+)"', made)
     assert visit().post(path[1], TYPED).status_code == 302
-    ann = _named("Ann")
+    ann = _get_person("Ann")
     assert "Ann of the Tuesday class" in str(export_personal_data(ann))
     erase(ann, False)
     assert not Invitation.objects.exclude(label="").exists()
 
 
-def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
-    """Of sixteen people who use one link in the same moment one becomes an admin, no more."""
+def test_simultaneous_uses_of_an_invitation_make_one_account(database: Any) -> None:
     invitation = find_invitation(invite("admin", 30).split("/")[-2])
 
     def join(number: int) -> Any:
@@ -188,10 +181,10 @@ def test_a_link_used_by_sixteen_at_once_makes_one_admin(database: Any) -> None:
 
 
 @pytest.mark.parametrize("names", [("Ann", "ann"), ("ann", "аnn", "ɑnn", "αnn")])
-def test_a_name_taken_by_sixteen_at_once_is_one_persons(
+def test_simultaneous_sign_ups_with_one_name_make_one_account(
     database: Any, names: tuple[str, ...]
 ) -> None:
-    """Of sixteen sign-ups with one name, or one look, one succeeds, and the others are told."""
+    """Names that look alike are the same name."""
     joined = at_once(
         lambda number: sign_up(names[number % len(names)], PASSWORD), range(16), but=InputError
     )
@@ -199,15 +192,13 @@ def test_a_name_taken_by_sixteen_at_once_is_one_persons(
     assert Person.objects.count() == 1
 
 
-def test_by_invitation_alone(db: Any, visit: Any, rules: Any) -> None:
-    """Where the site asks for an invitation, signing up without one makes nobody."""
+def test_sign_up_requires_an_invitation_if_the_site_does(db: Any, visit: Any, rules: Any) -> None:
     rules(signup="invited")
     assert "a link from a moderator" in visit().post("/people/join/", TYPED).content.decode()
     assert not Person.objects.exists()
 
 
-def test_moderators_invite_judges_and_no_moderators(db: Any, visit: Any, eva: Any) -> None:
-    """The page makes a moderator links for contributors and judges alone."""
+def test_moderators_can_invite_judges_but_not_admins(db: Any, visit: Any, eva: Any) -> None:
     browser = visit(eva)
     refused = browser.post("/people/invitations/", {"role": "admin", "days": 7})
     assert refused.status_code == 422
@@ -217,8 +208,7 @@ def test_moderators_invite_judges_and_no_moderators(db: Any, visit: Any, eva: An
     assert Invitation.objects.get().made_by.name == "eva"
 
 
-def test_a_lost_password_is_set_anew_by_a_link(db: Any, visit: Any, adam: Any, ann: Any) -> None:
-    """An admin's link sets a new password for one account."""
+def test_link_of_an_admin_resets_a_password(db: Any, visit: Any, adam: Any, ann: Any) -> None:
     form = {"role": "contributor", "days": 1, "name": "Ann"}
     made = visit(adam).post("/people/invitations/", form)
     path, new = made.context["link"].removeprefix("http://testserver"), "jugs-and-shelves"
@@ -227,8 +217,7 @@ def test_a_lost_password_is_set_anew_by_a_link(db: Any, visit: Any, adam: Any, a
     assert log_in.status_code == 302
 
 
-def test_passwords_are_kept_by_argon2id(db: Any, person: Any) -> None:
-    """A password is kept as Argon2id with 19 MiB and two passes, and opens the account."""
+def test_passwords_are_hashed_by_argon2id(db: Any, person: Any) -> None:
     with override_settings(PASSWORD_HASHERS=settings.PASSWORD_HASHERS[1:]):
         ann = person("ann")
     assert ann.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
@@ -241,14 +230,13 @@ def test_passwords_are_kept_by_argon2id(db: Any, person: Any) -> None:
     ["аnn", "Аnn", "αnn", "ɑnn", "аｎn", "Ａnn", "ANN", "Αnn", "𝐚nn"],
     ids="Cyrillic,capital Cyrillic,Greek,phonetic,wide,wide capital,capitals,Α,bold".split(","),
 )
-def test_no_name_looks_like_a_taken_one(db: Any, ann: Any, name: str) -> None:
-    """Beside "ann" nobody is called by letters of another alphabet that look the same."""
+def test_lookalikes_of_a_taken_name_are_refused(db: Any, ann: Any, name: str) -> None:
     with pytest.raises(InputError, match="choose another one"):
         sign_up(name, PASSWORD)
 
 
-def test_whole_names_of_another_alphabet_are_compared(db: Any) -> None:
-    """A name all in Cyrillic is refused beside the Latin one it looks like, in either order."""
+def test_lookalikes_in_another_alphabet_are_refused(db: Any) -> None:
+    """Other names in other alphabets are accepted."""
     for first, second in (("асе", "ace"), ("poc", "рос"), ("οХο", "oxo"), ("pau1", "paul")):
         sign_up(first, PASSWORD)
         with pytest.raises(InputError, match="choose another one"):
@@ -278,26 +266,25 @@ def test_whole_names_of_another_alphabet_are_compared(db: Any) -> None:
         ("anonym0us-ann", "are reserved"),
     ],
 )
-def test_what_no_account_is_called(db: Any, name: str, reason: str) -> None:
-    """Dots alone, signs in front, slashes, unseen characters and the site's own names are none."""
+def test_malformed_and_reserved_names_are_refused(db: Any, name: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         sign_up(name, PASSWORD)
 
 
-def test_a_pseudonym_leads_to_whose_it_is(
+def test_search_for_a_pseudonym_finds_its_owner(
     db: Any, visit: Any, person: Any, ann: Any, adam: Any
 ) -> None:
-    """Where an account from before is called by another's pseudonym, the pseudonym wins."""
+    """An old account may have another person's pseudonym as its name."""
     eve = person(get_pseudonym(ann))
     found = visit(adam).get("/moderate/people/", {"who": eve.name})
     assert found.headers["Location"] == f"/moderate/people/{get_pseudonym(ann)}/"
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "?", "ann"])
-def test_an_admin_erases_whatever_somebody_is_called(
+def test_admin_can_erase_accounts_with_any_name(
     db: Any, visit: Any, person: Any, name: str, adam: Any
 ) -> None:
-    """An account from before, whatever its name, is erased by a link on its page."""
+    """Old accounts may have names that are refused now."""
     one, browser = person(name), visit(adam)
     page = browser.get(f"/moderate/people/{get_pseudonym(one)}/").content.decode()
     found = re.search(r'href="(/people/erase/[^"]+)"', page)
@@ -308,8 +295,9 @@ def test_an_admin_erases_whatever_somebody_is_called(
 
 
 @pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])
-def test_no_password_is_the_name(db: Any, visit: Any, person: Any, password: str) -> None:
-    """A password that is the name, or much like it, is refused at sign-up, change and reset."""
+def test_password_similar_to_the_name_is_refused(
+    db: Any, visit: Any, person: Any, password: str
+) -> None:
     typed = {"password": password, "again": password}
     joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})
     one = person("Margaret-Smith")

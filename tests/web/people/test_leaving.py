@@ -1,4 +1,4 @@
-"""One's own data, hiding what one wrote, being erased."""
+"""Export of personal data, withdrawal of one's texts, and erasure."""
 
 import json
 import re
@@ -43,8 +43,7 @@ pytestmark = pytest.mark.usefixtures("db")
 PASSWORD = "twins-and-cups"
 
 
-def _everything() -> str:
-    """Return every row of every table of the site, as text."""
+def _dump_database() -> str:
     return "\n".join(
         str(row)
         for model in apps.get_models()
@@ -54,15 +53,14 @@ def _everything() -> str:
 
 
 def _judge(person: Any, **more: Any) -> None:
-    """Let a person judge the next problem."""
     slot = lease_next_problem(person)
     if needs_local_answer(slot):
         store_local_answer(person, slot.ref, 0)
     store_answer(person, slot.ref, 0, **more)
 
 
-def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
-    """Let a person write, judge, comment, agree, draft, log in and send a form."""
+def _make_personal_data(person: Any, other: Any, twin: Any) -> list[Any]:
+    """Make data of each kind about a person; return the halves that they wrote."""
     save_agreement(person)
     mine = twin(person, topic="my twin's topic")
     twin(other)
@@ -72,12 +70,12 @@ def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:
     return list(mine)
 
 
-def test_my_data_tell_all_and_nothing_of_others(
+def test_personal_data_are_complete_and_have_no_secrets(
     visit: Any, person: Any, twin: Any, ann: Any
 ) -> None:
-    """The file holds what I wrote, judged, drafted and agreed to; no key, salt or other name."""
+    """The name of another contributor is not in the file either."""
     bob = person("bobby-who-writes")
-    _all_about(ann, bob, twin)
+    _make_personal_data(ann, bob, twin)
     answer = visit(ann).get("/people/about-me.json")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="about-me.json"'
     told = json.loads(answer.content)
@@ -91,10 +89,7 @@ def test_my_data_tell_all_and_nothing_of_others(
         assert secret not in text
 
 
-def test_telling_takes_as_many_statements_however_much_there_is(
-    ann: Any, bob: Any, twin: Any
-) -> None:
-    """A person's data are read in the same statements for two twins and a vote, and for more."""
+def test_query_count_of_export_does_not_grow_with_data(ann: Any, bob: Any, twin: Any) -> None:
     counts, votes = [], []
     for _ in range(3):
         twin(ann)
@@ -108,8 +103,8 @@ def test_telling_takes_as_many_statements_however_much_there_is(
     assert counts[0] == counts[1] == counts[2]
 
 
-def test_every_table_that_points_at_people_is_told() -> None:
-    """A table with a column for a person is in the file, or is told in words of its own."""
+def test_export_covers_every_table_with_people() -> None:
+    """The tables in `own` have sections of their own."""
     told = {(model._meta.label, column) for model, column in _find_columns_with_people()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
     own |= {("judge.Slot", "contributor"), ("take.Subject", "person")}
@@ -123,10 +118,9 @@ def test_every_table_that_points_at_people_is_told() -> None:
     assert pointing - told == own
 
 
-def test_hiding_takes_everything_off_the_site(
+def test_hiding_withdraws_all_own_texts(
     visit: Any, person: Any, ann: Any, bob: Any, twin: Any
 ) -> None:
-    """Hidden twins are withdrawn whatever their state, are judged no more, and only mine are."""
     judge = person("judge", is_judge=True)
     for state in ("judging", "valid", "held", "rejected"):
         twin(ann, state=state)
@@ -141,10 +135,11 @@ def test_hiding_takes_everything_off_the_site(
     assert "4 texts are now hidden" in browser.get("/people/").content.decode()
 
 
-def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, twin: Any) -> None:
-    """After an erasure no row holds name, secrets, session, comments, drafts or unreleased text."""
+def test_erasure_deletes_name_secrets_and_unreleased_texts(
+    visit: Any, person: Any, bob: Any, twin: Any
+) -> None:
     ann = person("ann-the-unmistakable", is_judge=True)
-    mine = _all_about(ann, bob, twin)
+    mine = _make_personal_data(ann, bob, twin)
     browser = visit(ann)
     ann.refresh_from_db()
     before, secrets = (
@@ -154,7 +149,7 @@ def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, 
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
     answer = browser.post("/people/erase/", typed)
     assert "Your data have been erased" in answer.content.decode()
-    rows = _everything()
+    rows = _dump_database()
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):
         assert gone not in rows
@@ -164,11 +159,8 @@ def test_erasure_leaves_no_trace_of_the_name(visit: Any, person: Any, bob: Any, 
     assert browser.get("/people/").status_code == 302
 
 
-def test_released_text_stays_without_its_writer(ann: Any, twin: Any) -> None:
-    """Released halves stay public under another pseudonym; agreements stay with them, nameless.
-
-    They keep their topic, and what was not released has none any more.
-    """
+def test_released_text_stays_under_another_pseudonym(ann: Any, twin: Any) -> None:
+    """It keeps its topic and the agreements; texts that were not released are deleted."""
     save_agreement(ann)
     released = twin(ann, state="valid", released=True)
     waiting = twin(ann)
@@ -184,16 +176,14 @@ def test_released_text_stays_without_its_writer(ann: Any, twin: Any) -> None:
     assert waiting[0].twin.topic == ""
 
 
-def test_who_keeps_their_texts_here_keeps_them_nameless(ann: Any, twin: Any) -> None:
-    """Erased without their texts, somebody leaves them on the site, still being judged."""
+def test_erasure_without_texts_keeps_them_in_judging(ann: Any, twin: Any) -> None:
     half = twin(ann)[0]
     erase(ann, texts=False)
     before = half.sentence
     assert (fresh(half).state, half.sentence) == ("judging", before)
 
 
-def test_what_an_erased_judge_held_goes_to_others(ann: Any, bob: Any, twin: Any) -> None:
-    """An erased judge's open problem is free at once; their votes stay."""
+def test_erasure_frees_the_held_problem(ann: Any, bob: Any, twin: Any) -> None:
     held = twin(None)
     slot = lease_next_problem(ann)
     erase(ann, texts=False)
@@ -201,8 +191,8 @@ def test_what_an_erased_judge_held_goes_to_others(ann: Any, bob: Any, twin: Any)
     assert lease_next_problem(bob).problem in held
 
 
-def test_an_erased_account_lets_nobody_in(visit: Any, ann: Any) -> None:
-    """Neither the old name nor the new one logs in, and the name is free again."""
+def test_erased_account_cannot_log_in(visit: Any, ann: Any) -> None:
+    """Its name is free again."""
     erase(ann, texts=False)
     ann.refresh_from_db()
     for name in ("ann", ann.name):
@@ -212,8 +202,8 @@ def test_an_erased_account_lets_nobody_in(visit: Any, ann: Any) -> None:
     assert visit().post("/people/join/", typed).status_code == 302
 
 
-def test_what_waited_while_somebody_was_erased_does_nothing(twin: Any, contributor: Any) -> None:
-    """A request that began before the erasure, and comes to write after it, leaves no trace."""
+def test_requests_during_an_erasure_store_nothing(twin: Any, contributor: Any) -> None:
+    """A request may begin before the erasure and write after it."""
     ann = contributor("ann")
     mine = twin(ann)[0].twin
     token = news.make_address_token(ann, "ann@example.org", True)
@@ -227,15 +217,14 @@ def test_what_waited_while_somebody_was_erased_does_nothing(twin: Any, contribut
         "news": lambda: news.set_news_mails(ann, True),
         "a revision": lambda: rules.open_revision(ann, mine),
     }
-    before = _everything()
+    before = _dump_database()
     for act in acts.values():
         with pytest.raises(InputError, match="closed in the meantime"):
             act()
-    assert _everything() == before
+    assert _dump_database() == before
 
 
-def test_the_only_admin_is_not_erased(person: Any, adam: Any) -> None:
-    """A site keeps an admin: the last one is refused, the last but one not."""
+def test_only_admin_cannot_be_erased(person: Any, adam: Any) -> None:
     with pytest.raises(InputError, match="only admin"):
         erase(adam, texts=False)
     person("eve", is_superuser=True)
@@ -243,16 +232,15 @@ def test_the_only_admin_is_not_erased(person: Any, adam: Any) -> None:
     assert fresh(adam).erased
 
 
-def test_a_wrong_password_erases_nobody(visit: Any, ann: Any) -> None:
-    """Erasing asks for the password and for a tick; without either nothing happens."""
+def test_erasure_requires_password_and_tick(visit: Any, ann: Any) -> None:
     browser = visit(ann)
     for typed in ({"sure": "on", "password": "no"}, {"password": PASSWORD}):
         assert browser.post("/people/erase/", typed).status_code == 422
     assert not fresh(ann).erased
 
 
-def test_erasure_leaves_no_word_in_what_others_made_of_it(ann: Any, bob: Any) -> None:
-    """After an erasure no edit, digest or prediction spells the text; trees and depths stay."""
+def test_erasure_deletes_text_in_edits_and_predictions(ann: Any, bob: Any) -> None:
+    """Derived versions keep their path and depths."""
     top = root(bob)
     middle = child(top, ann, new=("not fit", "secretly fit"))
     made = child(middle, bob, new=("secretly fit", "truly fit"))
@@ -260,7 +248,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(ann: Any, bob: Any) ->
     Prediction.objects.create(problem=middle, model=model)
     before = Version.objects.get(problem=made)
     erase(ann, texts=True)
-    assert "secretly" not in _everything()
+    assert "secretly" not in _dump_database()
     made.refresh_from_db()
     assert fresh(middle).state == "withdrawn"
     assert get_path(made) == [top, middle, made]
@@ -274,8 +262,7 @@ def test_erasure_leaves_no_word_in_what_others_made_of_it(ann: Any, bob: Any) ->
     assert (later.step, later.lineage, later.edit) == (3, None, 2)
 
 
-def test_ones_versions_are_hidden_alone(ann: Any, bob: Any) -> None:
-    """Hiding what one wrote takes one's versions away, and leaves what others made of them."""
+def test_hiding_keeps_versions_that_others_derived(ann: Any, bob: Any) -> None:
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
     assert withdraw_texts(ann) == 1
@@ -284,8 +271,7 @@ def test_ones_versions_are_hidden_alone(ann: Any, bob: Any) -> None:
     ]  # fmt: skip
 
 
-def test_versions_written_without_an_account_join_one(ann: Any) -> None:
-    """Adopted versions are the account's: it never judges them, and they keep their place."""
+def test_account_adopts_versions_written_anonymously(ann: Any) -> None:
     nobody = Person.objects.create_anonymous()
     top = root()
     made = child(top, nobody, state="judging")
@@ -295,8 +281,7 @@ def test_versions_written_without_an_account_join_one(ann: Any) -> None:
     assert get_path(made) == [top, made]
 
 
-def test_my_data_tell_where_versions_stand(bob: Any, ann: Any) -> None:
-    """The file about oneself has a version's root, parent and depths, not its parent's words."""
+def test_personal_data_have_depths_but_not_the_parents_text(bob: Any, ann: Any) -> None:
     middle = child(root(), bob, new=("not fit", "secretly fit"), state="held")
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     (told,) = export_personal_data(ann)["problems"]

@@ -1,4 +1,4 @@
-"""Rate limits: by account or network, shared by all workers, without an address in the database."""
+"""Rate limits by account or network, without addresses in the database."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,8 +15,7 @@ from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Hits
 
 
-def test_an_hour_that_is_full_says_when_to_come_again(db: Any, ann: Any) -> None:
-    """The fourth of three an hour, and the first of none, is refused with a time to come."""
+def test_rate_limit_error_says_when_to_try_again(db: Any, ann: Any) -> None:
     for _ in range(3):
         rate_limit(ann, "write", 3)
     rate_limit(ann, "judge", 3)
@@ -31,8 +30,8 @@ def test_an_hour_that_is_full_says_when_to_come_again(db: Any, ann: Any) -> None
     assert 1 <= refused.value.seconds <= 7200
 
 
-def test_hits_of_the_last_hour_fade(db: Any, ann: Any) -> None:
-    """The clock hour before counts as far as the last hour reaches into it, and then has room."""
+def test_hits_of_the_previous_hour_fade(db: Any, ann: Any) -> None:
+    """The clock hour before counts by the fraction of it that is in the last 60 minutes."""
     gates.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     Hits.objects.update(hour=hour - timedelta(hours=1), count=1000)
@@ -44,8 +43,7 @@ def test_hits_of_the_last_hour_fade(db: Any, ann: Any) -> None:
     assert again <= hour + timedelta(hours=1)
 
 
-def test_a_full_hour_has_room_when_it_says(db: Any) -> None:
-    """After a full clock hour the told time is when its hits have faded by one."""
+def test_retry_time_is_when_one_hit_has_faded(db: Any) -> None:
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     told = gates._compute_retry_time(0, 10, 10, hour, hour + timedelta(minutes=50))
     next_hour = hour + timedelta(hours=1)
@@ -53,24 +51,23 @@ def test_a_full_hour_has_room_when_it_says(db: Any) -> None:
     assert 10 * (1 - (told - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
 
 
-def test_sixteen_threads_never_spend_more_than_there_is(database: Any, ann: Any) -> None:
-    """Of sixteen at once, five of five an hour get through, and the sixth never."""
+def test_simultaneous_hits_do_not_exceed_the_limit(database: Any, ann: Any) -> None:
     found = at_once(lambda _: rate_limit(ann, "write", 5), range(16), but=RateLimitError)
     assert sum(isinstance(one, RateLimitError) for one in found) == 11
 
 
-def test_no_address_is_stored(db: Any, rf: Any) -> None:
-    """What is stored of a visitor is a digest: neither address nor network is in the row."""
-    rate_limit(rf(REMOTE_ADDR="192.0.2.77"), "write", 5)
-    rate_limit(rf(REMOTE_ADDR="192.0.2.78"), "write", 5)
+def test_no_address_is_stored(db: Any, make_request: Any) -> None:
+    """The row has a digest of the network."""
+    rate_limit(make_request(REMOTE_ADDR="192.0.2.77"), "write", 5)
+    rate_limit(make_request(REMOTE_ADDR="192.0.2.78"), "write", 5)
     row = Hits.objects.values().get()
     assert row["count"] == 2
     assert "192.0" not in str(row)
 
 
 @pytest.fixture
-def rf() -> Callable[..., Any]:
-    """Return a maker of requests by nobody in particular."""
+def make_request() -> Callable[..., Any]:
+    """Return a function that makes requests of anonymous visitors."""
 
     def make(**meta: Any) -> Any:
         request = RequestFactory().get("/", **meta)
@@ -80,8 +77,7 @@ def rf() -> Callable[..., Any]:
     return make
 
 
-def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Any) -> None:
-    """Who does something too often gets status 429, Retry-After, and a page with the minutes."""
+def test_page_beyond_the_limit_has_429_and_retry_after(db: Any, visit: Any, rules: Any) -> None:
     typed = {"name": "x y", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert visit().post("/people/join/", typed).status_code == 422
     Hits.objects.filter(what="join").update(count=accounts.MAX_SIGN_UPS)

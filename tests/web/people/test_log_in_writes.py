@@ -1,4 +1,4 @@
-"""How many write transactions a log-in takes: each one waits for the disk, and for all others."""
+"""The number of write transactions of a log-in; each waits for the disk and for others."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from winosmith.web.people.models import Hits, Session
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
-def write_transactions(queries: Any) -> int:
-    """Return how many transactions with a write were committed, and writes without one."""
+def count_write_transactions(queries: Any) -> int:
+    """Count the committed transactions with a write, and the writes outside of transactions."""
     count, inside, writes = 0, False, False
     for query in queries:
         word = query["sql"].split(maxsplit=1)[0].upper()
@@ -28,23 +28,20 @@ def write_transactions(queries: Any) -> int:
 
 @BOTH
 @pytest.mark.parametrize(("password", "most"), [(PASSWORD, 2), ("wrong", 1)])
-def test_a_log_in_takes_two_write_transactions(
+def test_log_in_takes_two_write_transactions(
     database: Any, ann: Any, visit: Any, password: str, most: int
 ) -> None:
-    """One counts the attempt, one begins the session; a wrong password takes the first only."""
+    """One counts the attempt, one starts the session. A wrong password takes only the first."""
     with CaptureQueriesContext(connection) as queries:
         answer = visit().post("/people/login/", {"name": "ann", "password": password})
-    assert write_transactions(queries) == most
+    assert count_write_transactions(queries) == most
     inside = password == PASSWORD
     assert answer.status_code == (302 if inside else 422)
     assert Session.objects.count() == inside
     assert sum(Hits.objects.values_list("count", flat=True)) == (0 if inside else 3)
 
 
-def test_a_session_that_changes_after_it_was_written_is_written_again(
-    db: Any, ann: Any, visit: Any
-) -> None:
-    """What a page puts into the session of somebody who is logged in is there the next time."""
+def test_session_changed_after_saving_is_saved_again(db: Any, ann: Any, visit: Any) -> None:
     browser = visit(ann)
     session = browser.session
     session["later"] = 1

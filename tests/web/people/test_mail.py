@@ -1,4 +1,4 @@
-"""Mail, through a server of the tests: addresses, a way back into an account, news."""
+"""Mail through an SMTP server: confirmation of addresses, password resets, and news."""
 
 import re
 import socketserver
@@ -40,7 +40,7 @@ ADDRESS = "ann@example.org"
 
 
 class Post(socketserver.ThreadingTCPServer):
-    """A mail server that keeps what it takes, as far as RFC 5321 asks of the smallest one."""
+    """A minimal SMTP server (RFC 5321) that keeps the mails it accepts."""
 
     allow_reuse_address = daemon_threads = True
 
@@ -107,7 +107,7 @@ def _link(message: Any) -> str:
 
 @pytest.fixture
 def mailing(db: Any, post: Post) -> Iterator[None]:
-    """Let the site have the mail server."""
+    """Configure the site with the mail server."""
     with override_settings(
         RULES=replace(settings.RULES, mail=Mail(**_table(post))),
         DEFAULT_FROM_EMAIL="twins@example.org",
@@ -122,10 +122,10 @@ def _text(answer: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_a_lost_password_is_set_anew_by_mail(
+def test_lost_password_can_be_reset_by_mail(
     mailing: None, post: Post, ann: Any, visit: Any
 ) -> None:
-    """An address counts once its link was opened; then it is a way back, which works once."""
+    """The address must be confirmed first. The link works once."""
     stranger = visit()
     browser = visit(ann)
     wrong = browser.post("/people/mail/", {"email": ADDRESS, "password": "a guess"})
@@ -134,7 +134,9 @@ def test_a_lost_password_is_set_anew_by_mail(
     assert run_next_job([MAIL])
     (to, message) = post.taken[0]
     assert (to, message["From"]) == ([ADDRESS], "twins@example.org")
-    assert 'name="password"' in _text(stranger.get(_link(message), follow=True))  # logged in first
+    assert 'name="password"' in _text(
+        stranger.get(_link(message), follow=True)
+    )  # asks to log in first
     assert Person.objects.get(pk=ann.pk).email == ""
     assert "Your address has been confirmed." in _text(browser.get(_link(message), follow=True))
     assert Person.objects.get(pk=ann.pk).email == ADDRESS
@@ -154,8 +156,8 @@ def test_a_lost_password_is_set_anew_by_mail(
     assert "The name or the password is not correct." in _text(old)
 
 
-def test_asking_for_mails_has_a_limit(mailing: None, post: Post, visit: Any) -> None:
-    """Nobody's address is flooded: the sixth mail in an hour is refused, known or not."""
+def test_requests_for_mails_are_limited(mailing: None, post: Post, visit: Any) -> None:
+    """Unknown addresses have the limit, too."""
     form = {"email": "nobody@example.org"}
     asks = [visit().post("/people/password/lost/", form).status_code for _ in range(6)]
     assert asks == [200] * 5 + [429]
@@ -163,17 +165,16 @@ def test_asking_for_mails_has_a_limit(mailing: None, post: Post, visit: Any) -> 
     assert post.taken == []
 
 
-def test_mails_of_news_end_at_once(sending: list[Any], visit: Any) -> None:
-    """Who is no longer to be mailed needs no mail for that: the address stays, the news do not."""
-    ann, _zoe = sending
+def test_mails_of_news_can_be_stopped_without_a_mail(subscribers: list[Any], visit: Any) -> None:
+    """The address stays."""
+    ann, _zoe = subscribers
     form = {"email": ann.email, "password": PASSWORD}
     assert visit(ann).post("/people/mail/", form).status_code == 302
     assert (fresh(ann).email, ann.mail_news) == (ADDRESS, False)
     assert send_news() == 1  # zoe's
 
 
-def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: Any) -> None:
-    """No page of mail is there, no address is asked for, and nothing is sent."""
+def test_site_without_mail_server_has_no_pages_of_mail(db: Any, person: Any, visit: Any) -> None:
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
         assert ann.get(f"/people/{path}").status_code == 404
@@ -183,8 +184,8 @@ def test_without_a_mail_server_there_is_none_of_it(db: Any, person: Any, visit: 
 
 
 @pytest.fixture
-def sending(mailing: None, person: Any) -> Iterator[list[Any]]:
-    """Return ann and zoe, who have news and wish for them, on a site with a mail server."""
+def subscribers(mailing: None, person: Any) -> Iterator[list[Any]]:
+    """Yield ann and zoe, who have news and want mails, on a site with a mail server."""
     few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
     with override_settings(
         RULES=replace(settings.RULES, **few),
@@ -200,9 +201,9 @@ def sending(mailing: None, person: Any) -> Iterator[list[Any]]:
         yield people
 
 
-def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) -> None:
-    """A mail says how much is new, and none of it; who has read it, or wants none, gets none."""
-    ann, zoe = sending
+def test_news_are_mailed_once_to_subscribers(subscribers: list[Any], post: Post) -> None:
+    """The mail has a link but no sentence. Erasure deletes the address."""
+    ann, zoe = subscribers
     zoe.mail_news = False
     zoe.save()
     assert (send_news(), send_news()) == (1, 0)
@@ -216,10 +217,10 @@ def test_news_are_mailed_once_to_those_who_wish(sending: list[Any], post: Post) 
     assert (fresh(ann).email, ann.mail_news, ann.mailed) == ("", False, None)
 
 
-def test_a_refused_mail_keeps_nobody_elses_back(
-    sending: list[Any], post: Post, caplog: pytest.LogCaptureFixture
+def test_refused_mail_does_not_stop_other_mails(
+    subscribers: list[Any], post: Post, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is sent again the next day; the log says that it was refused, and not whose it was."""
+    """It is sent again the next day. The log has the error without the address."""
     post.refused = ADDRESS
     assert send_news() == 1
     assert [to for to, _message in post.taken] == [["zoe@example.org"]]
@@ -230,7 +231,7 @@ def test_a_refused_mail_keeps_nobody_elses_back(
     assert post.taken[1][0] == [ADDRESS]
 
 
-def _ask_for_a_mail(person: Any) -> None:
+def _queue_mail(person: Any) -> None:
     queue_job(
         MAIL,
         person=person.pk,
@@ -242,11 +243,11 @@ def _ask_for_a_mail(person: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", ["refused", "unreachable"])
-def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
-    sending: list[Any], post: Post, fault: str
+def test_mail_is_retried_after_a_temporary_fault(
+    subscribers: list[Any], post: Post, fault: str
 ) -> None:
-    """Greylisted or without a mail server, the mail stays; once the server takes it, it is sent."""
-    _ask_for_a_mail(sending[0])
+    """Code 451 is that of greylisting."""
+    _queue_mail(subscribers[0])
     post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
     port = post.server_address[1] if fault == "refused" else 1
     with override_settings(EMAIL_PORT=port), pytest.raises(UnavailableError) as raised:
@@ -259,11 +260,11 @@ def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
     assert not Job.objects.filter(kind=MAIL).exists()
 
 
-def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
-    sending: list[Any], post: Post, adam: Any, visit: Any
+def test_refused_mail_is_shown_as_failed_without_the_address(
+    subscribers: list[Any], post: Post, adam: Any, visit: Any
 ) -> None:
-    """Admins see that it failed and why; nobody can retry it, because its address is deleted."""
-    _ask_for_a_mail(sending[0])
+    """Nobody can retry it, because its address is deleted."""
+    _queue_mail(subscribers[0])
     post.refused = ADDRESS
     assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
@@ -277,20 +278,18 @@ def test_a_mail_that_is_refused_for_good_is_shown_as_failed_without_its_address(
         job.retry(Person.objects.get(name="adam"))
 
 
-def test_a_mail_that_waited_for_an_hour_is_not_sent(sending: list[Any], post: Post) -> None:
-    """After an hour nobody waits for it; its row says so and holds no address."""
-    _ask_for_a_mail(sending[0])
+def test_mail_older_than_an_hour_is_not_sent(subscribers: list[Any], post: Post) -> None:
+    _queue_mail(subscribers[0])
     Job.objects.filter(kind=MAIL).update(at=timezone.now() - STALE - timedelta(minutes=1))
     assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
     assert (post.taken, job.state, job.asked) == ([], "failed", {})
 
 
-def test_who_leaves_while_others_are_mailed_gets_none(
-    sending: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
+def test_address_deleted_during_the_mailing_gets_no_mail(
+    subscribers: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An address that is forgotten in between gets no mail, and does not come back."""
-    zoe = sending[1]
+    zoe = subscribers[1]
 
     def meanwhile(person: Any, _after: Any) -> list[Any]:
         if person != zoe:
@@ -303,8 +302,7 @@ def test_who_leaves_while_others_are_mailed_gets_none(
     assert Person.objects.get(pk=zoe.pk).email == ""
 
 
-def test_an_address_is_confirmed_by_its_owner_alone(db: Any, ann: Any, bob: Any) -> None:
-    """A token of another person, an altered one, and one from before a change are none."""
+def test_address_is_confirmed_only_by_its_owner_and_once(db: Any, ann: Any, bob: Any) -> None:
     token = mail.make_address_token(ann, ADDRESS, True)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="no longer works"):
@@ -315,16 +313,16 @@ def test_an_address_is_confirmed_by_its_owner_alone(db: Any, ann: Any, bob: Any)
         mail.confirm_address(ann, token)
 
 
-def test_a_wish_for_news_brings_no_address_back(db: Any, person: Any) -> None:
-    """What another request of theirs made of the address meanwhile stays."""
+def test_subscribing_does_not_restore_a_deleted_address(db: Any, person: Any) -> None:
+    """Another request may have deleted it in the meantime."""
     ann = person("ann", email=ADDRESS)
     mail.delete_address(Person.objects.get(pk=ann.pk))
     mail.set_news_mails(ann, news=True)
     assert Person.objects.get(pk=ann.pk).email == ""
 
 
-def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any) -> None:
-    """Logging out everywhere, a new password and another address end it; another mail does not."""
+def test_mailed_link_ends_when_access_changes(db: Any, person: Any) -> None:
+    """A log-out everywhere, a new password and a changed address end it; another mail does not."""
     ann = person("ann", email=ADDRESS)
     for end in (
         lambda: end_access(ann),
@@ -339,8 +337,7 @@ def test_a_mailed_link_ends_with_all_that_opens_the_account(db: Any, person: Any
         assert not any(find_invitation(token) for token in tokens)
 
 
-def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) -> None:
-    """What stands in the link to a new address spells neither it, the old one nor what logs in."""
+def test_mailed_link_does_not_contain_addresses_or_secrets(db: Any, person: Any) -> None:
     ann = person("ann", email="old@example.org")
     first, second = (mail.make_address_token(ann, ADDRESS, True) for _ in range(2))
     assert first != second
@@ -359,16 +356,15 @@ def test_a_mail_tells_its_reader_nothing_of_the_account(db: Any, person: Any) ->
         ("host = 'x'\nsender = 'a@b'\npassword = 'x'", "password_file"),
     ],
 )
-def test_a_mail_server_that_is_none_is_refused(text: str, said: str, tmp_path: Path) -> None:
-    """What is wrong with the table is told by name; a password has no place in it."""
+def test_invalid_mail_settings_are_refused(text: str, said: str, tmp_path: Path) -> None:
+    """`site.toml` may not contain the password itself."""
     path = tmp_path / "site.toml"
     path.write_text(f"[mail]\n{text}\n")
     with pytest.raises(RecipeError, match=said):
         SiteRules.read(path)
 
 
-def test_the_mail_server_of_a_site_is_djangos(tmp_path: Path) -> None:
-    """Host, port and sender of `site.toml` are those that Django uses."""
+def test_mail_settings_are_passed_to_django(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text(
         "[mail]\nhost = 'mail.example.org'\nport = 2525\nsender = 'a@example.org'\n"
     )
@@ -382,10 +378,10 @@ def test_the_mail_server_of_a_site_is_djangos(tmp_path: Path) -> None:
     assert done.stdout.split() == [smtp, "mail.example.org", "2525", "a@example.org"], done.stderr
 
 
-def test_the_password_comes_from_a_file_or_the_environment(
+def test_mail_password_comes_from_a_file_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file's first line counts before the variable; a file that is missing is named."""
+    """The file has priority; if it is missing, it is reported."""
     monkeypatch.setenv(MAIL_PASSWORD, "of the environment")
     mail = Mail("mail.example.org", "a@example.org")
     assert mail.read_password(tmp_path) == "of the environment"

@@ -1,4 +1,4 @@
-"""What people hear of: the number at the top of each page, and the page that tells it all."""
+"""News: the number at the top of each page, and the page of news."""
 
 import re
 from typing import Any
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.usefixtures("forgotten", "rules")
 
 @pytest.fixture
 def usual() -> dict[str, Any]:
-    """Return rules of one judge a problem, without gold and training."""
+    """Return rules with one judge per problem, without gold and training."""
     return {"gold_every": 0, "judges": 1, "training_questions": 0, "training_right": 0}
 
 
 def _badge(browser: Any) -> int:
-    """Return the number at the top of the first page."""
+    """Return the number of unread news on the home page."""
     cache.clear()
     found = re.search(r'class="unheard">(\d+)', browser.get("/").content.decode())
     return int(found[1]) if found else 0
@@ -40,8 +40,7 @@ def _news(browser: Any) -> str:
     return str(browser.get("/people/news/").content.decode())
 
 
-def test_who_wrote_hears_what_was_decided(db: Any, bob: Any, ann: Any, visit: Any) -> None:
-    """A verdict counts on the badge until it was looked at; on the page it is new once."""
+def test_verdict_is_news_to_the_contributor_once(db: Any, bob: Any, ann: Any, visit: Any) -> None:
     browser = visit(ann)
     (half,) = judged_twin(ann, halves=1)
     assert _badge(browser) == 0
@@ -57,10 +56,10 @@ def test_who_wrote_hears_what_was_decided(db: Any, bob: Any, ann: Any, visit: An
     assert 'class="new"' not in again
 
 
-def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
+def test_appeal_is_news_to_moderators_and_answer_to_contributor(
     db: Any, bob: Any, ann: Any, eva: Any, visit: Any
 ) -> None:
-    """Who appealed hears that it was declined, and why; their own acts are no news to them."""
+    """People get no news of their own actions."""
     (half,) = judged_twin(ann, halves=1)
     give(bob, choice=1)
     assert fresh(half).state == "rejected"
@@ -79,10 +78,10 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
     assert "The votes hold." in page
 
 
-def test_a_judge_hears_of_new_problems_and_how_many_are_left(
+def test_new_problems_are_one_item_of_news_to_a_judge(
     db: Any, rules: Any, bob: Any, ann: Any, visit: Any
 ) -> None:
-    """New problems are one item, however many; who can judge none of them hears of none."""
+    """People who can't judge any of them get no news. The page shows how many are left."""
     rules(review="none")
     _news(visit(bob)), _news(visit(ann))
     for n in range(3):
@@ -100,10 +99,9 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
     assert "left for you to judge" not in _news(visit(bob))
 
 
-def test_a_judge_hears_what_became_of_what_they_contested(
+def test_settled_contest_is_news_to_the_judge(
     db: Any, rules: Any, bob: Any, eva: Any, visit: Any
 ) -> None:
-    """A settled contest is news, with the moderator's words, and leads to the question."""
     rules(gold_every=1)
     gold(1)
     slot = give(bob, choice=1)
@@ -121,10 +119,10 @@ def test_a_judge_hears_what_became_of_what_they_contested(
     assert 'class="sentence' not in _news(visit(bob))
 
 
-def test_news_tell_nothing_of_the_question_that_a_judge_holds(
+def test_news_do_not_reveal_that_the_held_problem_is_gold(
     db: Any, rules: Any, person: Any, visit: Any
 ) -> None:
-    """The page is the same, whether the one that they hold is gold or the last that is left."""
+    """The page is the same as for a judge who holds the last problem that is left."""
     pages = []
     gold(1)
     for every, name in enumerate(("bob", "eva")):
@@ -142,19 +140,16 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
     assert "A problem is reserved for you" in pages[0]
 
 
-def test_who_is_erased_leaves_no_time_of_their_news(db: Any, ann: Any, visit: Any) -> None:
-    """When somebody looked is in their own data, and is forgotten with them."""
+def test_erasure_deletes_the_time_when_news_were_read(db: Any, ann: Any, visit: Any) -> None:
     _news(visit(ann))
     assert export_personal_data(fresh(ann))["news_seen"] == ann.news_seen is not None
     erase(ann, True)
     assert fresh(ann).news_seen is None
 
 
-def test_news_are_read_while_nobody_can_write(
+def test_news_are_shown_while_the_database_is_locked(
     ready_site: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that can't note that it was looked at is shown all the same."""
-
     def locked() -> Any:
         raise OperationalError("database is locked")
 
@@ -166,10 +161,10 @@ def test_news_are_read_while_nobody_can_write(
         transaction.set_rollback(True)
 
 
-def test_a_judge_hears_what_was_decided_about_their_votes(
+def test_decisions_on_votes_are_news_to_the_judge(
     db: Any, rules: Any, bob: Any, eva: Any, visit: Any
 ) -> None:
-    """Held, let count, deleted: each is news for the judge, without the words for the log."""
+    """The reason, which is for the log, is not shown."""
     rules(judges=3)
     judged_twin(halves=1)
     give(bob)

@@ -1,4 +1,4 @@
-"""Retention: what is older than the site keeps goes, and nothing else."""
+"""Deletion of rows that are older than the site keeps."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,10 +16,8 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.write.models import Draft
 
 
-def test_what_is_old_goes_and_what_is_not_stays(
-    db: Any, visit: Any, ann: Any, twin: Any, rules: Any
-) -> None:
-    """Hits go after a day, sessions when they end, all else after the days of the setting."""
+def test_only_old_rows_are_deleted(db: Any, visit: Any, ann: Any, twin: Any, rules: Any) -> None:
+    """Hits are kept for a day, sessions until they end, and other rows for `retention_days`."""
     rules(retention_days=30)
     twin(ann)
     rate_limit(ann, "write", 5)
@@ -60,8 +58,8 @@ def test_what_is_old_goes_and_what_is_not_stays(
     assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1
 
 
-def test_a_refused_mail_goes_after_a_week(db: Any) -> None:
-    """It is shown to admins until then; other failed jobs stay."""
+def test_refused_mails_are_deleted_after_a_week(db: Any) -> None:
+    """Admins see them until then. Other failed jobs are kept."""
     now = timezone.now()
     for kind in (MAIL, BACKUP):
         Job.objects.create(kind=kind, state=Job.State.FAILED, ended=now, asked={})

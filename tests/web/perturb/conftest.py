@@ -1,4 +1,4 @@
-"""Contributors who have agreed, public originals, models that never answer by themselves."""
+"""Contributors who agreed to the texts, public originals, and models that don't answer."""
 
 import re
 from collections.abc import Callable
@@ -16,14 +16,14 @@ GRANDCHILD = "The trophy did not fit into the old suitcase because _ was too sma
 
 
 def typed(sentence: str = CHILD, answer: int | None = 1, **fields: Any) -> Any:
-    """Return what a form holds; by default a good perturbation of ROOT."""
+    """Return the input of a form; by default a valid perturbation of ROOT."""
     from winosmith.web.perturb.rules import SentenceInput
 
     return SentenceInput(sentence, **{"options": OPTIONS, "answer": answer, **fields})
 
 
 def form(sentence: str = CHILD, answer: str = "1", **fields: str) -> dict[str, str]:
-    """Return the form as a browser sends it."""
+    """Return the form's fields as a browser sends them."""
     return {
         "key": "k" * 32,
         "do": "submit",
@@ -38,7 +38,7 @@ def form(sentence: str = CHILD, answer: str = "1", **fields: str) -> dict[str, s
 
 
 def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments: Any) -> Any:
-    """Perturb as a person does, by a form of its own."""
+    """Create a version of `parent` as a person does, with a new form key unless `key` is given."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.rules import Position, create_version
 
@@ -47,24 +47,24 @@ def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments:
 
 
 def text(answer: Any) -> str:
-    """Return the page of an answer."""
+    """Return the HTML of a response."""
     return str(answer.content.decode())
 
 
 @pytest.fixture
 def ann(contributor: Callable[..., Any]) -> Any:
-    """Return somebody who agreed to the texts."""
+    """Return a contributor, Ann, who agreed to the texts."""
     return contributor()
 
 
 @pytest.fixture
 def bob(contributor: Callable[..., Any]) -> Any:
-    """Return somebody else who agreed to the texts."""
+    """Return a second contributor, Bob, who agreed to the texts."""
     return contributor("bob")
 
 
 def original(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:
-    """Make an original; it is public unless told otherwise."""
+    """Create an original problem; it is public by default."""
     from winosmith.web.problems.models import Twin
 
     twin = columns.pop("twin", None) or Twin.objects.create(
@@ -80,7 +80,7 @@ def root() -> Any:
 
 
 def answer_as(model: Any, problem: Any, scores: list[float]) -> Any:
-    """Write down what a model makes of a problem, as its process does."""
+    """Store a model's prediction for a problem, as its process does."""
     from winosmith.web.predict.models import Prediction
 
     choice, tie = scores.index(max(scores)), scores.count(max(scores)) > 1
@@ -102,5 +102,5 @@ def client(db: Any, ann: Any, root: Any, visit: Any) -> Any:
 
 
 def plain(page: str) -> str:
-    """Return what stands on a page, without tags and with single spaces."""
+    """Return the text of a page, without tags and with single spaces."""
     return " ".join(re.sub(r"<[^>]+>", " ", page).split())

@@ -1,4 +1,4 @@
-"""Families: paths, depths, and what somebody sees of a tree."""
+"""Families: paths, depths, marked changes and hashes of versions."""
 
 from typing import Any
 
@@ -30,15 +30,15 @@ def sentences(draw: st.DrawFn) -> str:
 
 
 TREES = st.lists(st.tuples(sentences(), st.integers(0, 20)), min_size=1, max_size=8)
-"""Sentences, each with which of those before it is its parent."""
+"""Sentences, each with the number of its parent among the sentences before it."""
 
 
 @examples(25, suppress_health_check=list(HealthCheck))
 @given(root=sentences(), tree=TREES)
-def test_depths_are_those_of_the_whole_family(
+def test_stored_depths_equal_those_of_the_whole_family(
     db: Any, root: str, tree: list[tuple[str, int]]
 ) -> None:
-    """Row by row, what the site stores is what winosmith.lineage says of the family at once."""
+    """The site adds version by version; `winosmith.lineage` measures the family at once."""
     with transaction.atomic():
         rows = [original("root", root)]
         for at, (sentence, above) in enumerate(tree):
@@ -56,8 +56,7 @@ def test_depths_are_those_of_the_whole_family(
         transaction.set_rollback(True)
 
 
-def test_what_is_entered_is_a_true_lineage(db: Any, ann: Any, root: Any) -> None:
-    """The edits that are stored, applied to the parent, give the child; nothing contradicts."""
+def test_stored_edits_turn_the_parent_into_the_child(db: Any, ann: Any, root: Any) -> None:
     child = send(ann, root, typed(declared="3"))
     grandchild = send(ann, child, typed(GRANDCHILD))
     rows = get_path(grandchild)
@@ -75,8 +74,7 @@ def test_what_is_entered_is_a_true_lineage(db: Any, ann: Any, root: Any) -> None
     assert grandchild.version.step == 2
 
 
-def test_the_path_costs_what_it_is_long(db: Any, ann: Any, root: Any) -> None:
-    """A family of a hundred is not read for a path of three."""
+def test_path_takes_two_queries_in_a_large_family(db: Any, ann: Any, root: Any) -> None:
     for at in range(100):
         add_to_family(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
     child = send(ann, root)
@@ -91,8 +89,10 @@ def test_the_path_costs_what_it_is_long(db: Any, ann: Any, root: Any) -> None:
     assert len(asked) <= 1
 
 
-def test_below_what_was_erased_no_depth_is_made_up(db: Any, ann: Any, bob: Any, root: Any) -> None:
-    """The lineage depth hangs on every step, the edit depth on the root; the rest is still told."""
+def test_lineage_depth_is_unknown_below_an_erased_version(
+    db: Any, ann: Any, bob: Any, root: Any
+) -> None:
+    """The lineage depth needs every step; the edit depth needs only the root."""
     child = send(bob, root)
     Problem.objects.filter(pk=child.pk).update(state="valid")
     grandchild = send(ann, fresh(child), typed(GRANDCHILD))
@@ -103,8 +103,8 @@ def test_below_what_was_erased_no_depth_is_made_up(db: Any, ann: Any, bob: Any, 
 
 
 @given(before=sentences(), after=sentences())
-def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
-    """What is not taken out is the new sentence, what is not put in the old one, spaces aside."""
+def test_diff_contains_both_sentences(before: str, after: str) -> None:
+    """Without deletions it is the new sentence, without insertions the old one, spaces aside."""
     found = diff_text(before, after)
 
     def joined(*without: str) -> str:
@@ -116,8 +116,7 @@ def test_marked_changes_are_the_new_sentence(before: str, after: str) -> None:
         assert [piece.kind for piece in found] == [""]
 
 
-def test_options_in_another_order_make_no_other_version() -> None:
-    """The digest is of the sentence and the set of options."""
+def test_version_hash_ignores_the_order_of_options() -> None:
     assert hash_version(CHILD, OPTIONS) == hash_version(CHILD, OPTIONS[::-1])
     assert hash_version(CHILD, OPTIONS) != hash_version(CHILD, ("the cup", "the suitcase"))
     assert hash_version(CHILD, OPTIONS) != hash_version(ROOT, OPTIONS)

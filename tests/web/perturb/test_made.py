@@ -1,4 +1,4 @@
-"""The page of a sentence that was sent: what models say, the way from the root, a revision."""
+"""The page of a submitted sentence: predictions, the path from the root, and its revision."""
 
 import math
 import re
@@ -13,8 +13,7 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem
 
 
-def test_a_model_that_is_away_blocks_nobody(client: Any) -> None:
-    """It is named as away; the sentence is stored, and the page says why it waits."""
+def test_unavailable_model_does_not_block_a_submission(client: Any) -> None:
     one = model("one")
     one.fault = "Its weights could not be read."
     one.save()
@@ -29,8 +28,8 @@ def test_a_model_that_is_away_blocks_nobody(client: Any) -> None:
     )
 
 
-def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: Any) -> None:
-    """The chosen model stands first; bars, who was fooled, what it made of the parent."""
+def test_predictions_are_shown_with_probabilities(client: Any, ann: Any, root: Any) -> None:
+    """The chosen model is listed first."""
     one, other = model("one"), model("other")
 
     request_predictions(root)
@@ -67,10 +66,9 @@ def test_a_prediction_appears_with_probabilities(client: Any, ann: Any, root: An
         ("revised", "The sentence was replaced by a revision, which counts in its place."),
     ],
 )
-def test_what_is_not_valid_fools_nobody(
+def test_rejected_or_replaced_version_fools_no_model(
     client: Any, ann: Any, root: Any, state: str, said: str
 ) -> None:
-    """A version that was found not valid, withdrawn or replaced is not said to have fooled."""
     one = model("one")
     made = send(ann, root)
     answer_as(one, made, [0.0, -1.0])
@@ -83,8 +81,7 @@ def test_what_is_not_valid_fools_nobody(
     assert "this counts" not in told
 
 
-def test_a_version_under_embargo_does_not_count_yet(client: Any, ann: Any, root: Any) -> None:
-    """What is valid but not public counts on no board, and does not say that it does."""
+def test_version_under_embargo_does_not_count_yet(client: Any, ann: Any, root: Any) -> None:
     one = model("one")
     made = send(ann, root)
     answer_as(one, made, [0.0, -1.0])
@@ -94,8 +91,7 @@ def test_a_version_under_embargo_does_not_count_yet(client: Any, ann: Any, root:
     assert "You fooled 1 of 1 models. The sentence is under embargo; this counts once" in told
 
 
-def test_others_are_not_told_that_they_fooled(db: Any, ann: Any, root: Any, visit: Any) -> None:
-    """Who reads somebody else's version is told of its models without "you"."""
+def test_verdict_for_other_readers_omits_you(db: Any, ann: Any, root: Any, visit: Any) -> None:
     one = model("one")
     made = send(ann, root)
     made.state = "valid"
@@ -111,10 +107,9 @@ def test_others_are_not_told_that_they_fooled(db: Any, ann: Any, root: Any, visi
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [-3.0, -3.0]])
-def test_a_model_that_can_not_decide_is_not_fooled(
+def test_undecided_model_is_not_fooled(
     client: Any, ann: Any, root: Any, scores: list[float]
 ) -> None:
-    """Wherever the answer stands, a tie is told as one, and fools nobody."""
     one = model("one")
     made = send(ann, root)
     assert made.answer == 1
@@ -124,8 +119,8 @@ def test_a_model_that_can_not_decide_is_not_fooled(
     assert "You fooled" not in told
 
 
-def test_a_page_that_waits_asks_again_until_all_is_there(client: Any, ann: Any, root: Any) -> None:
-    """Nothing new is 204; what is new replaces the cards and is read out; then nobody asks."""
+def test_page_polls_until_all_predictions_arrive(client: Any, ann: Any, root: Any) -> None:
+    """Without news the answer is 204; new predictions are also announced to screen readers."""
     one = model("one")
     made = send(ann, root)
     page = text(client.get(f"/perturb/made/{made.ref}/"))
@@ -145,10 +140,9 @@ def test_a_page_that_waits_asks_again_until_all_is_there(client: Any, ann: Any, 
 @pytest.mark.parametrize(
     ("stand", "words"), [("late", "The model took too long."), ("failed", "out of memory")]
 )
-def test_a_model_that_fails_is_shown_as_such(
+def test_late_or_failed_model_is_shown_without_polling(
     client: Any, ann: Any, root: Any, stand: str, words: str
 ) -> None:
-    """A model that took too long or failed says so, and nobody waits for it."""
     model("one")
     made = send(ann, root)
     Prediction.objects.update(stand=stand, error="out of memory")
@@ -158,15 +152,15 @@ def test_a_model_that_fails_is_shown_as_such(
     assert "every 500ms" not in page
 
 
-def test_without_models_sentences_are_stored_all_the_same(client: Any) -> None:
-    """A site without models says so, and takes sentences."""
+def test_sentences_are_stored_without_models(client: Any) -> None:
     assert "This site currently has no models" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
     assert "Your sentence is stored. This site currently has no models" in text(client.get(where))
 
 
-def test_the_result_leads_on(client: Any, ann: Any, root: Any) -> None:
-    """To the version itself, its parent, its family, and its revision while that may help."""
+def test_result_links_to_version_parent_family_and_revision(
+    client: Any, ann: Any, root: Any
+) -> None:
     made = send(ann, root)
     page = text(client.get(f"/perturb/made/{made.ref}/"))
     for where in (
@@ -182,10 +176,10 @@ def test_the_result_leads_on(client: Any, ann: Any, root: Any) -> None:
     assert "/revise/" not in text(client.get(f"/perturb/made/{made.ref}/"))
 
 
-def test_the_way_from_the_root_is_shown_as_far_as_one_may(
+def test_path_hides_versions_that_are_not_public(
     client: Any, ann: Any, root: Any, contributor: Any, visit: Any
 ) -> None:
-    """Each step marks its edits; what is not public is a gap, told by no edit of the next."""
+    """A hidden version is a gap, which the edits of the next version don't reveal."""
     child = send(ann, root, typed(CHILD.replace("suitcase", "secret suitcase")))
     grandchild = send(ann, child, typed(GRANDCHILD))
     page = text(client.get(f"/perturb/{grandchild.ref}/"))
@@ -201,8 +195,7 @@ def test_the_way_from_the_root_is_shown_as_far_as_one_may(
         assert child.ref not in page
 
 
-def test_a_long_way_is_folded(client: Any, ann: Any, root: Any) -> None:
-    """Of a long path the root and the last steps are shown, the rest unfolds."""
+def test_long_path_is_folded(client: Any, ann: Any, root: Any) -> None:
     version = root
     for n in range(9):
         version = send(ann, version, typed(CHILD.replace("old", "").replace("too", f"too {n}")))
@@ -211,10 +204,9 @@ def test_a_long_way_is_folded(client: Any, ann: Any, root: Any) -> None:
     assert page.count('<li class="step') == 11
 
 
-def test_only_those_who_may_see_a_version_see_its_page(
+def test_hidden_version_looks_like_a_missing_one(
     client: Any, ann: Any, root: Any, bob: Any, visit: Any
 ) -> None:
-    """To all others it looks as if nothing had that id, until it is public."""
     made, other = send(ann, root), visit(bob)
     pages = (
         f"/perturb/made/{made.ref}/",
@@ -230,8 +222,7 @@ def test_only_those_who_may_see_a_version_see_its_page(
     assert other.get("/perturb/made/root/").status_code == 404
 
 
-def test_a_version_is_revised_on_the_same_form(client: Any, ann: Any, root: Any) -> None:
-    """Filled with what was sent, it replaces the version once; afterwards its address says so."""
+def test_version_is_revised_once_on_the_same_form(client: Any, ann: Any, root: Any) -> None:
     old = send(ann, root, typed(declared="2"))
     where = f"/perturb/{old.ref}/revise/"
     page = text(client.get(where))

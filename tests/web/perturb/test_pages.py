@@ -1,4 +1,4 @@
-"""The pages of perturbing: what they show, what they keep, who may see them."""
+"""The pages for perturbing: their content, access, and kept input."""
 
 import re
 from typing import Any
@@ -25,8 +25,8 @@ from winosmith.web.people.privacy import publish_document
 from winosmith.web.problems.models import Problem
 
 
-def test_the_first_page_explains_and_lists(client: Any, ann: Any, root: Any) -> None:
-    """Examples with their edits, and the originals, each with a link; perturbed ones on request."""
+def test_first_page_shows_examples_and_originals(client: Any, ann: Any, root: Any) -> None:
+    """Perturbed versions are listed only on request."""
     original("other", "The cup hit the jug, so the _ broke.")
     child = send(ann, root)
     send(ann, child, typed(GRANDCHILD))
@@ -52,8 +52,7 @@ def test_the_first_page_explains_and_lists(client: Any, ann: Any, root: Any) -> 
     assert 'href="/perturb/root/"' not in found
 
 
-def test_a_newcomer_without_an_account_perturbs(db: Any, visit: Any, root: Any) -> None:
-    """From the consent to the result; without an account a moderator looks first."""
+def test_visitor_without_an_account_can_perturb(db: Any, visit: Any, root: Any) -> None:
     model("one")
     client = visit()
     shown = re.findall(r'name="shown" value="(\d+)"', text(client.get("/people/consent/")))
@@ -68,10 +67,9 @@ def test_a_newcomer_without_an_account_perturbs(db: Any, visit: Any, root: Any) 
     assert "Waiting for the model one…" in page
 
 
-def test_a_site_for_accounts_alone_asks_to_log_in(
+def test_site_without_anonymous_writers_requires_login(
     db: Any, visit: Any, root: Any, rules: Any
 ) -> None:
-    """Where the rules allow no anonymous writers, the page leads to the log-in; a form is kept."""
     rules(anonymous=False)
     assert visit().get("/perturb/root/").headers["Location"].startswith("/people/login/")
     answer = visit().post("/perturb/root/", form())
@@ -80,8 +78,7 @@ def test_a_site_for_accounts_alone_asks_to_log_in(
     assert f">{CHILD}</textarea>" in text(answer)
 
 
-def test_the_form_starts_as_the_parent_without_its_answer(client: Any) -> None:
-    """Sentence and options are the parent's; the answer has to be chosen anew."""
+def test_form_starts_with_the_parent_but_no_answer(client: Any) -> None:
     page = text(client.get("/perturb/root/"))
     assert f">{ROOT}</textarea>" in page
     assert 'value="the suitcase"' in page
@@ -89,16 +86,14 @@ def test_the_form_starts_as_the_parent_without_its_answer(client: Any) -> None:
     assert "You have not changed anything yet" in page
 
 
-def test_a_good_sentence_leads_to_its_page_once(client: Any) -> None:
-    """Sent again, by a double click or the back button, the same form leads to the same page."""
+def test_resubmitted_form_leads_to_the_same_page(client: Any) -> None:
     first = client.post("/perturb/root/", form())
     again = client.post("/perturb/root/", form(GRANDCHILD))
     made = Problem.objects.exclude(ref="root").get()
     assert first.headers["Location"] == again.headers["Location"] == f"/perturb/made/{made.ref}/"
 
 
-def test_a_refusal_keeps_everything(client: Any) -> None:
-    """With status 422 the advice stands beside the field, and every field holds what was typed."""
+def test_refused_form_keeps_its_input_and_shows_advice(client: Any) -> None:
     model("one"), model("other")
     sent = form("The <b>trophy</b> was too.", answer="", declared="x", against="other")
     answer = client.post("/perturb/root/", sent)
@@ -122,7 +117,7 @@ def test_a_refusal_keeps_everything(client: Any) -> None:
 
 
 def test_checks_need_no_script(client: Any) -> None:
-    """The button "Check" answers with the form as it was, the edits marked, and writes nothing."""
+    """The button "Check" shows the edits and writes nothing."""
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
     assert re.search(r"<del><bdi[^>]*>\[deleted: </bdi>large<span[^>]*>\]</span></del>", page)
@@ -135,7 +130,6 @@ def test_checks_need_no_script(client: Any) -> None:
 
 
 def test_live_checks_write_nothing(client: Any) -> None:
-    """A check answers with its part of the page and the line that is read out."""
     page = text(client.post("/perturb/root/check/", form(), headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert 'hx-swap-oob="innerHTML:#tally">Ready to send.' in page
@@ -146,8 +140,7 @@ def test_live_checks_write_nothing(client: Any) -> None:
     assert Problem.objects.count() == 1
 
 
-def test_too_many_keeps_what_was_typed(client: Any, rules: Any) -> None:
-    """Over the limit the form comes back with status 429, all kept, and says when to return."""
+def test_rate_limited_form_keeps_its_input(client: Any, rules: Any) -> None:
     rules(perturbs_per_hour=1)
     client.post("/perturb/root/", form())
     answer = client.post("/perturb/root/", form(GRANDCHILD, key="m" * 32))
@@ -157,8 +150,10 @@ def test_too_many_keeps_what_was_typed(client: Any, rules: Any) -> None:
     assert "You have reached the site’s limit per hour." in text(answer)
 
 
-def test_typing_is_checked_so_often_and_no_more(client: Any, monkeypatch: Any, rules: Any) -> None:
-    """The live check and the button are counted as one; sending is not."""
+def test_live_checks_and_check_button_share_a_limit(
+    client: Any, monkeypatch: Any, rules: Any
+) -> None:
+    """Submissions don't count."""
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     rules(perturbs_per_hour=1)
     doors = ("/perturb/root/check/", "/perturb/root/", "/perturb/root/check/", "/perturb/root/")
@@ -167,8 +162,8 @@ def test_typing_is_checked_so_often_and_no_more(client: Any, monkeypatch: Any, r
     assert client.post("/perturb/root/", form()).status_code == 302
 
 
-def test_a_text_that_changed_keeps_what_was_typed(client: Any, visit: Any) -> None:
-    """What is sent without the consent that holds now comes back; nobody is made up for it."""
+def test_form_without_current_consent_keeps_its_input(client: Any, visit: Any) -> None:
+    """No person is created for a visitor's refused form."""
     publish_document("consent", "Everything is different now.")
     before = Person.objects.count()
     for browser in (client, visit()):
@@ -180,18 +175,15 @@ def test_a_text_that_changed_keeps_what_was_typed(client: Any, visit: Any) -> No
     assert Problem.objects.count() == 1
 
 
-def test_who_reads_a_half_to_perturb_it_never_judges_the_other(
-    client: Any, ann: Any, root: Any
-) -> None:
-    """The page notes that the twin was read where its other half is still being judged."""
+def test_opening_the_form_marks_the_twin_as_seen(client: Any, ann: Any, root: Any) -> None:
+    """A reader of one half must not judge the other half."""
     original("half", CHILD, twin=root.twin, state="judging")
     client.get("/perturb/root/")
     assert Seen.objects.filter(person=ann, twin=root.twin).exists()
 
 
 @pytest.mark.long
-def test_hostile_texts_run_nowhere(client: Any) -> None:
-    """Through the form, its checks, the result and the path each text stays text."""
+def test_hostile_texts_are_escaped_on_all_pages(client: Any) -> None:
     for n, hostile in enumerate(TEXTS):
         sentence = f"The trophy number {n} and {hostile} went into the suitcase since _ was wide."
         sent = {**form(sentence, key=f"{n:032}"), "option_1": hostile}

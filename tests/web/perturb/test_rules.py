@@ -1,4 +1,4 @@
-"""Perturbing and revising, as rules."""
+"""Rules for perturbing and revising problems."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ from winosmith.web.problems.records import as_problem
 KEY = "k" * 32
 
 
-def test_what_is_sent_is_a_problem_of_its_own(database: Any, ann: Any, root: Any) -> None:
-    """It is a single under its own twin: judged, remembered, placed; every model is asked."""
+def test_version_becomes_a_single_problem_in_judging(database: Any, ann: Any, root: Any) -> None:
+    """It has its own twin and lineage, is indexed, and all models are asked about it."""
     one, other = model("one"), model("other")
     made = send(ann, root, typed(against="other"))
     assert (made.sentence, tuple(made.options), made.answer) == (CHILD, OPTIONS, 1)
@@ -59,8 +59,9 @@ def test_what_is_sent_is_a_problem_of_its_own(database: Any, ann: Any, root: Any
     ]
 
 
-def test_a_form_sent_twice_perturbs_once(database: Any, ann: Any, bob: Any, root: Any) -> None:
-    """The second time returns the same problem, whatever the form holds then; others can't."""
+def test_form_key_creates_one_version_per_person(
+    database: Any, ann: Any, bob: Any, root: Any
+) -> None:
     made = send(ann, root, key=KEY)
     assert send(ann, root, typed(GRANDCHILD), key=KEY) == made
     assert send(bob, root, typed(GRANDCHILD), key=KEY) != made
@@ -87,10 +88,9 @@ def test_a_form_sent_twice_perturbs_once(database: Any, ann: Any, bob: Any, root
         ({"declared": "0"}, "declared", "original"),
     ],
 )
-def test_what_breaks_a_rule_is_refused(
+def test_invalid_input_is_refused_with_advice_by_field(
     db: Any, ann: Any, root: Any, changes: dict[str, Any], field: str, words: str
 ) -> None:
-    """The refusal says what to do, by the field, and nothing is written."""
     with pytest.raises(RefusedError) as refused:
         send(ann, root, typed(**changes))
     assert words in " ".join(refused.value.faults[field])
@@ -99,8 +99,8 @@ def test_what_breaks_a_rule_is_refused(
     assert not Done.objects.exists()
 
 
-def test_a_family_holds_no_version_twice(db: Any, ann: Any, bob: Any, root: Any) -> None:
-    """Nobody enters it again, anywhere in the family, unless it was withdrawn or rejected."""
+def test_version_is_refused_twice_in_a_family(db: Any, ann: Any, bob: Any, root: Any) -> None:
+    """A withdrawn or rejected version can be submitted again."""
     child = send(ann, root)
     for somebody, parent, sentence, words in (
         (ann, root, CHILD, "You have already submitted this sentence"),
@@ -117,8 +117,8 @@ def test_a_family_holds_no_version_twice(db: Any, ann: Any, bob: Any, root: Any)
     assert send(ann, original("elsewhere", GRANDCHILD)).version.root.ref == "elsewhere"
 
 
-def test_the_other_half_of_the_twin_is_no_perturbation(db: Any, ann: Any, root: Any) -> None:
-    """It is refused where the writer can read it, and says nothing where they can't."""
+def test_other_half_of_the_twin_is_refused(db: Any, ann: Any, root: Any) -> None:
+    """If the writer can't read that half, the sentence is accepted, so that nothing is revealed."""
     half = original("half", CHILD, twin=root.twin, answer=1)
     with pytest.raises(RefusedError, match="other half"):
         send(ann, root)
@@ -128,15 +128,17 @@ def test_the_other_half_of_the_twin_is_no_perturbation(db: Any, ann: Any, root: 
     assert made.hints == []
 
 
-def test_a_version_under_embargo_is_not_felt(db: Any, ann: Any, bob: Any, root: Any) -> None:
-    """The same sentence again is taken as if the embargoed one was not there."""
+def test_copy_of_an_embargoed_version_is_accepted(db: Any, ann: Any, bob: Any, root: Any) -> None:
+    """A refusal would reveal the embargoed version."""
     child = send(ann, root)
     Problem.objects.filter(pk=child.pk).update(embargo=True)
     assert send(bob, root).pk != child.pk
 
 
-def test_who_may_perturb_what(db: Any, contributor: Any, ann: Any, bob: Any) -> None:
-    """Public problems everybody, one's own while they wait, nothing else; moderators like all."""
+def test_public_and_own_waiting_problems_can_be_perturbed(
+    db: Any, contributor: Any, ann: Any, bob: Any
+) -> None:
+    """Moderators have no extra rights."""
     eva = contributor("eva", is_moderator=True)
     own = original("own", contributor=ann)
     table = {}
@@ -159,8 +161,10 @@ def test_who_may_perturb_what(db: Any, contributor: Any, ann: Any, bob: Any) -> 
         send(bob, original("hidden", state="judging"))
 
 
-def test_consent_and_limits_come_first(db: Any, ann: Any, person: Any, root: Any) -> None:
-    """Who has not agreed is refused; what is spent is spent for what was written alone."""
+def test_consent_and_rate_limit_are_checked_first(
+    db: Any, ann: Any, person: Any, root: Any
+) -> None:
+    """A resubmitted form doesn't count against the limit."""
     with pytest.raises(InputError, match="First agree"):
         send(person("eva"), root)
 
@@ -174,8 +178,8 @@ def test_consent_and_limits_come_first(db: Any, ann: Any, person: Any, root: Any
     assert Problem.objects.count() == 2
 
 
-def test_kin_is_no_hint_and_strangers_are(db: Any, ann: Any, root: Any) -> None:
-    """What is near for being near the root is none; what was copied from elsewhere is."""
+def test_only_copies_from_outside_the_family_give_hints(db: Any, ann: Any, root: Any) -> None:
+    """A problem that the root resembles as well is not a hint."""
     from winosmith import Dataset, Problem
 
     index_problems(root, original("half", ROOT.replace("large", "wide"), twin=root.twin))
@@ -190,10 +194,10 @@ def test_kin_is_no_hint_and_strangers_are(db: Any, ann: Any, root: Any) -> None:
     assert (flagged.state, len(flagged.hints)) == ("held", 1)
 
 
-def test_ten_threads_with_one_sentence_enter_it_once(
+def test_simultaneous_equal_sentences_are_entered_once(
     database: Any, contributor: Any, root: Any
 ) -> None:
-    """Of ten at once one enters and nine are told, though nobody perturbed the root before."""
+    """The root has no earlier version, so the family doesn't exist yet."""
     people = [contributor(f"person {n}") for n in range(10)]
 
     found = at_once(lambda somebody: send(somebody, root), people, but=RefusedError)
@@ -203,8 +207,8 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     assert Version.objects.filter(parent=None).count() == 1
 
 
-def test_a_revision_takes_the_place(database: Any, ann: Any, bob: Any, root: Any) -> None:
-    """It hangs below the same parent; who read the old one knows it; children stay put."""
+def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, root: Any) -> None:
+    """It has the old version's parent and readers; children stay below the old version."""
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
     mark_seen(bob, old)
@@ -230,8 +234,7 @@ def test_a_revision_takes_the_place(database: Any, ann: Any, bob: Any, root: Any
     )
 
 
-def test_a_revision_under_embargo_stays_so(db: Any, ann: Any, root: Any) -> None:
-    """What replaces an embargoed version is embargoed, and no model sees it."""
+def test_revision_of_an_embargoed_version_is_embargoed(db: Any, ann: Any, root: Any) -> None:
     model("one")
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
@@ -242,8 +245,8 @@ def test_a_revision_under_embargo_stays_so(db: Any, ann: Any, root: Any) -> None
     assert not Prediction.objects.filter(problem=new).exists()
 
 
-def test_a_problem_with_more_options_is_perturbed(db: Any, ann: Any, bob: Any) -> None:
-    """What a parent has up to five of, its versions have as well; its pronoun stays with them."""
+def test_version_keeps_three_options_and_the_pronoun(db: Any, ann: Any, bob: Any) -> None:
+    """Problems have up to five options; a change of the options drops the pronoun."""
     three = ["the trophy", "the suitcase", "the lock"]
     root = original(options=three, record={"pronoun": "it", "single": True})
     made = send(ann, root, typed(options=tuple(three), answer=2))
@@ -253,7 +256,7 @@ def test_a_problem_with_more_options_is_perturbed(db: Any, ann: Any, bob: Any) -
 
 
 def test_one_edit_beside_a_glued_blank_is_one_edit(database: Any, ann: Any, root: Any) -> None:
-    """One changed word is depth 1, though the blank was typed against a word; the page says so."""
+    """The blank was typed without a space; the check separates it and says so."""
     glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
     place = Position(ann, [root])
     found = measure_input_depths(glued, place)
@@ -263,15 +266,13 @@ def test_one_edit_beside_a_glued_blank_is_one_edit(database: Any, ann: Any, root
     assert send(ann, root, glued).sentence == CHILD
 
 
-def test_a_sentence_without_spaces_is_not_counted_in_words(site: Any) -> None:
-    """A Japanese sentence is no word too short, and no number of words is told of it."""
+def test_length_in_words_is_not_checked_without_spaces(site: Any) -> None:
     japanese = _check_length(SentenceInput("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")
     assert _check_length(SentenceInput("The _ fell.", ("cup", "jug"))).verdict == "fail"
 
 
-def test_what_is_stated_comes_back_as_it_was_typed(site: Any) -> None:
-    """A declared depth and a model's name are never cut, however long they are."""
+def test_long_form_values_are_not_truncated(site: Any) -> None:
     long = {"declared": "9" * 60, "against": "x" * 60}
     stated = SentenceInput.from_form(long, 2)
     assert (stated.declared, stated.against) == (long["declared"], long["against"])

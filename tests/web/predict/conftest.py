@@ -1,4 +1,4 @@
-"""A site with two models that are known by their names alone."""
+"""A site with two registered models that have no processes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +13,7 @@ RULES = (SolverRule("zeta", "random"), SolverRule("alpha", "majority"))
 
 @pytest.fixture
 def models(db: Any) -> Iterator[Any]:
-    """Return the site with two models, and nothing else."""
+    """Yield a site with two models."""
     from django.test import override_settings
 
     from winosmith.web.predict.asking import set_current_models

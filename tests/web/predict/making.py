@@ -1,4 +1,4 @@
-"""Problems that models are asked about, in tests."""
+"""Creates problems that models are asked about."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ SENTENCE = "The cup hit the jug and the _ broke into {number} pieces."
 
 
 def row(number: int = 1, *, state: str = "valid", answer: int | None = 0, **fields: Any) -> Any:
-    """Return a new problem of nobody's."""
+    """Return a new problem without a contributor."""
     fields |= {"state": state, "answer": answer, "record": {"single": True}}
     return single(f"p{number}", SENTENCE.format(number=number), **fields)
 
 
 def asked(number: int = 1, **fields: Any) -> Any:
-    """Return a new problem that the current models are asked about."""
+    """Return a new problem for which the current models are asked to predict."""
     from winosmith.web.predict.asking import request_predictions
 
     problem = row(number, **fields)
@@ -30,7 +30,7 @@ from winosmith.web._lock import writing
 with writing():
     result = asked({number}).pk
 """
-"""Code that asks about a problem on a site that is served."""
+"""Code that asks the models about a problem on a served site."""
 
 STANDS = """
 from winosmith.web.predict.models import Prediction

@@ -18,8 +18,7 @@ def _run(site: Any, *arguments: str) -> Any:
     return CliRunner().invoke(models, [str(site.folder), *arguments])
 
 
-def test_the_command_tells_how_each_model_stands(db: Any) -> None:
-    """State, progress and troubles of each model, and why one can't be loaded, in full."""
+def test_command_prints_progress_and_faults_of_models(db: Any) -> None:
     set_current_models(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
     store_model_fault("association", NOT_LOADED)
@@ -34,8 +33,7 @@ def test_the_command_tells_how_each_model_stands(db: Any) -> None:
     assert Model.objects.filter(current=True).count() == 2
 
 
-def test_the_command_lets_a_model_try_again(db: Any) -> None:
-    """What failed waits again; a model that there is not is told with those that there are."""
+def test_retry_resets_failed_predictions_of_one_model(db: Any) -> None:
     set_current_models(db.rules.models)
     problem = asked(1)
     problem.predictions.update(stand="late")

@@ -1,4 +1,4 @@
-"""The pages of models, and who may let them try again."""
+"""The pages of models, and who may retry their failed predictions."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ def _failed(number: int) -> Any:
     return problem
 
 
-def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Any) -> None:
-    """The list has the models in the order of site.toml, and how many each has predicted."""
+def test_list_shows_the_progress_of_each_model(models: Any, visit: Any) -> None:
+    """Models are in the order of site.toml."""
     problem, _other = asked(1), row(2)
     problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
     page = visit().get("/models/").content.decode()
@@ -27,10 +27,9 @@ def test_the_list_shows_each_model_with_its_progress(models: Any, visit: Any) ->
     assert "will restart in a moment" in page
 
 
-def test_the_page_of_a_model_hides_its_troubles_from_readers(
+def test_only_moderators_see_failed_problems_of_a_model(
     models: Any, visit: Any, person: Any
 ) -> None:
-    """Which problems a model failed over is for moderators alone; unknown models are not found."""
     problem = _failed(1)
     seen = visit().get("/models/zeta/").content.decode()
     assert "1 failed" in seen
@@ -43,8 +42,8 @@ def test_the_page_of_a_model_hides_its_troubles_from_readers(
     assert visit().get("/models/nobody/").status_code == 404
 
 
-def test_a_moderator_lets_a_model_try_again_once(models: Any, visit: Any, person: Any) -> None:
-    """The button sets what failed to waiting; sent again, the same form does nothing more."""
+def test_moderator_can_retry_failed_predictions(models: Any, visit: Any, person: Any) -> None:
+    """The same form, sent again, does nothing."""
     problem = _failed(1)
     browser = visit(person("mo", is_moderator=True, is_judge=True))
     key = "0" * 32
@@ -57,8 +56,8 @@ def test_a_moderator_lets_a_model_try_again_once(models: Any, visit: Any, person
     assert problem.predictions.get(pk=zeta.pk).stand == "failed"
 
 
-def test_no_address_writes_a_prediction(models: Any, visit: Any) -> None:
-    """The addresses of models take no form but the one that asks for another try."""
+def test_no_address_accepts_a_prediction(models: Any, visit: Any) -> None:
+    """The pages of models accept only the form for a retry."""
     problem = asked(1)
     for path in ("/models/", "/models/zeta/"):
         assert visit().post(path, {"choice": "1", "right": "true"}).status_code == 405

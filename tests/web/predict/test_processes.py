@@ -1,4 +1,4 @@
-"""The processes of models under a real server: quick, kept going, in nobody's way."""
+"""Processes of models under a real server: they predict, are restarted, and end with it."""
 
 import contextlib
 import os
@@ -19,13 +19,13 @@ from winosmith.web.jobs import get_worker_process_id
 
 
 def stands(site: Any, number: int) -> dict[str, list[Any]]:
-    """Return how each model's prediction stands, why, and how often it was tried."""
+    """Return state, error and number of tries of each model's prediction."""
     found: dict[str, list[Any]] = site.do(STANDS.format(number=number))
     return found
 
 
-def settled(site: Any, number: int) -> dict[str, list[Any]]:
-    """Return the same, as soon as no model is waited for."""
+def wait_for_predictions(site: Any, number: int) -> dict[str, list[Any]]:
+    """Wait until no prediction is waiting; return their states."""
 
     def done() -> dict[str, list[Any]] | None:
         found = stands(site, number)
@@ -35,8 +35,8 @@ def settled(site: Any, number: int) -> dict[str, list[Any]]:
     return found
 
 
-def children(parent: int | None) -> dict[int, list[str]]:
-    """Return the words of the commands of a process's children, by their ids."""
+def list_children(parent: int | None) -> dict[int, list[str]]:
+    """Return the command lines of a process's children by process id."""
     found = {}
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
@@ -46,14 +46,14 @@ def children(parent: int | None) -> dict[int, list[str]]:
 
 
 def processes(folder: Path) -> dict[str, int]:
-    """Return the ids of the processes that predict for a site, by the name of the model."""
+    """Return the ids of a site's prediction processes by the name of the model."""
     worker = get_worker_process_id(folder)
-    found = children(worker) if worker else {}
-    return {words[-1]: process for process, words in found.items() if "-c" in words}  # has begun
+    found = list_children(worker) if worker else {}
+    return {words[-1]: process for process, words in found.items() if "-c" in words}  # has started
 
 
-def lives(process: int) -> bool:
-    """Tell whether a process is there that is no corpse."""
+def is_alive(process: int) -> bool:
+    """Return whether a process exists and is not a zombie."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:
@@ -65,15 +65,12 @@ def lives(process: int) -> bool:
     "database",
     ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
 )
-def test_a_prediction_comes_by_itself(served: Any, database: str) -> None:
-    """What is committed both built-in models predict, one sentence after another.
-
-    How soon, `trials/platform_predict.py` tells.
-    """
+def test_built_in_models_predict_stored_problems(served: Any, database: str) -> None:
+    """`trials/platform_predict.py` measures how soon."""
     site = served(models=BUILT_IN, database=database)
     for number in (1, 2):
         site.do(ASKED.format(number=number))
-        settled(site, number)
+        wait_for_predictions(site, number)
     assert {name: one[0] for name, one in stands(site, 2).items()} == {
         "association": "done",
         "hunting": "done",
@@ -83,16 +80,15 @@ def test_a_prediction_comes_by_itself(served: Any, database: str) -> None:
 
 
 @pytest.mark.long
-def test_a_process_that_is_killed_is_started_again(served: Any) -> None:
-    """After kill -9 another process has its place, and predicts what was sent meanwhile."""
+def test_killed_process_is_restarted(served: Any) -> None:
     site = served(models=BUILT_IN)
     site.do(ASKED.format(number=1))
-    settled(site, 1)
+    wait_for_predictions(site, 1)
     before = processes(site.folder)
     for process in before.values():
         os.kill(process, signal.SIGKILL)
     site.do(ASKED.format(number=2))
-    assert {one[0] for one in settled(site, 2).values()} == {"done"}
+    assert {one[0] for one in wait_for_predictions(site, 2).values()} == {"done"}
     after = processes(site.folder)
     assert set(after) == set(before)
     assert not set(after.values()) & set(before.values())
@@ -100,33 +96,31 @@ def test_a_process_that_is_killed_is_started_again(served: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_models_end_with_the_server(served: Any, sign: signal.Signals) -> None:
-    """After TERM or Ctrl-C no process of a model is left."""
+def test_model_processes_end_with_the_server(served: Any, sign: signal.Signals) -> None:
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
     site.stop(sign)
-    until(lambda: not any(map(lives, found.values())))
+    until(lambda: not any(map(is_alive, found.values())))
 
 
 @pytest.mark.long
-def test_no_orphan_survives_the_death_of_the_server(served: Any) -> None:
-    """When the server's first process alone is killed -9, those of models end, and stay ended."""
+def test_model_processes_end_if_the_server_is_killed(served: Any) -> None:
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
     os.kill(site.process.pid, signal.SIGKILL)
     site.process.wait()
-    until(lambda: not any(map(lives, found.values())))
+    until(lambda: not any(map(is_alive, found.values())))
     time.sleep(1.5)
     assert processes(site.folder) == {}
 
 
 @pytest.mark.long
-def test_server_processes_come_and_go_and_models_stay(served: Any) -> None:
-    """A model's process outlives those that answer; after a kill of the worker there is another."""
+def test_model_processes_outlive_request_processes(served: Any) -> None:
+    """If the worker is killed, they end, and its successor starts new ones."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
     worker = get_worker_process_id(site.folder)
-    for child in children(site.process.pid):
+    for child in list_children(site.process.pid):
         if child != worker:
             os.kill(child, signal.SIGKILL)
     until(lambda: site.get("/healthz").status == 200)
@@ -135,13 +129,13 @@ def test_server_processes_come_and_go_and_models_stay(served: Any) -> None:
     assert worker is not None
     os.kill(worker, signal.SIGKILL)
     site.do(ASKED.format(number=1))
-    assert {one[0] for one in settled(site, 1).values()} == {"done"}
-    assert not any(map(lives, found.values()))
+    assert {one[0] for one in wait_for_predictions(site, 1).values()} == {"done"}
+    assert not any(map(is_alive, found.values()))
 
 
 @pytest.fixture
 def slow_server() -> Iterator[tuple[str, threading.Event]]:
-    """Give the address of a chat server that answers nothing until the event is set."""
+    """Yield the address of a chat server that doesn't answer until the event is set."""
     free = threading.Event()
 
     def author(messages: Any) -> str:
@@ -154,10 +148,9 @@ def slow_server() -> Iterator[tuple[str, threading.Event]]:
 
 
 @pytest.mark.long
-def test_slow_and_broken_models_are_in_nobodys_way(
+def test_slow_and_broken_models_do_not_delay_others(
     served: Any, slow_server: tuple[str, threading.Event]
 ) -> None:
-    """A slow model is late, a broken one says so, the others predict; a moderator tries again."""
     url, free = slow_server
     models = [
         *BUILT_IN,
@@ -186,16 +179,16 @@ def test_slow_and_broken_models_are_in_nobodys_way(
 
 
 @pytest.mark.long
-def test_another_revision_is_scored_anew(served: Any) -> None:
-    """Started with other options a model predicts the past again; its old answers stay."""
+def test_new_revision_of_a_model_predicts_again(served: Any) -> None:
+    """The predictions of the old revision stay."""
     site = served(models=[{"name": "one", "solver": "random", "seed": 1}])
     site.do(ASKED.format(number=1))
-    settled(site, 1)
+    wait_for_predictions(site, 1)
     site.stop()
     settings = site.folder / "site.toml"
     settings.write_text(settings.read_text().replace("seed = 1", "seed = 2"))
     site.start()
-    settled(site, 1)
+    wait_for_predictions(site, 1)
     count = "from winosmith.web.predict.models import Prediction, Model\n" + (
         "result = [Model.objects.count(), Prediction.objects.filter(stand='done').count(),"
         " Model.objects.filter(current=True).count()]"

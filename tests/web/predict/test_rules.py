@@ -1,4 +1,4 @@
-"""The models of `site.toml`: what is refused, with the file and the key."""
+"""The models in `site.toml`: valid options, and errors with the file and the key."""
 
 from pathlib import Path
 
@@ -29,8 +29,7 @@ def _read(tmp_path: Path, *tables: str) -> SiteRules:
         CHAT + 'key_variable = "MY_KEY"\ntemperature = 0.5\nconcurrency = 8\nswap = true',
     ],
 )
-def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
-    """Every kind of solver is read with its own options."""
+def test_options_of_each_solver_are_read(tmp_path: Path, table: str) -> None:
     [rule] = _read(tmp_path, table).models
     assert rule.name == "one"
     assert rule.options or rule.solver == "majority"
@@ -62,40 +61,36 @@ def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
         (CHAT + "temperature = 99", "temperature is 99; it must be a number from 0 to 10"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_file_and_the_key(
+def test_invalid_option_is_reported_with_file_and_model(
     tmp_path: Path, table: str, told: str
 ) -> None:
-    """An error names the file, the model and the key, before anything is served."""
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, table)
     assert str(caught.value).startswith(f"{tmp_path / 'site.toml'}: the solver one: ")
     assert told in str(caught.value)
 
 
-def test_a_key_in_the_file_is_refused_and_not_repeated(tmp_path: Path) -> None:
-    """Who writes the key where its variable's name belongs is told so, without the key."""
+def test_api_key_in_the_file_is_refused_but_not_quoted(tmp_path: Path) -> None:
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, CHAT + 'key_variable = "sk-live-123"')
     assert "the name of an environment variable" in str(caught.value)
     assert "sk-live-123" not in str(caught.value)
 
 
-def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
-    """Each model has a name of its own."""
+def test_models_with_equal_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="two models are named 'one'"):
         _read(tmp_path, 'solver = "random"', 'solver = "majority"')
 
 
-def test_a_site_has_no_pronoun_to_see(tmp_path: Path) -> None:
-    """`sees = "pronoun"` is refused, since people write blanks; the blank may be named."""
+def test_pronoun_as_input_of_a_model_is_refused(tmp_path: Path) -> None:
+    """Contributors write blanks, so there is no pronoun to see; `sees = "blank"` is allowed."""
     with pytest.raises(RecipeError, match="have a blank, not a pronoun"):
         _read(tmp_path, 'solver = "association"\nsees = "pronoun"')
     _read(tmp_path, 'solver = "association"\nsees = "blank"')
 
 
 @pytest.mark.parametrize("text", ["models = 3", 'models = "all"', "models = { a = 1 }"])
-def test_models_that_are_no_list_are_told(tmp_path: Path, text: str) -> None:
-    """A number or a table in place of the list is an error with the file."""
+def test_models_must_be_a_list(tmp_path: Path, text: str) -> None:
     path = tmp_path / "site.toml"
     path.write_text(text)
     with pytest.raises(RecipeError, match="it must be a list of tables"):

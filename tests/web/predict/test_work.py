@@ -1,4 +1,4 @@
-"""Models are asked about what may be shown; what they answer is written down once."""
+"""Claiming predictions, storing outcomes, and which problems models may see."""
 
 import itertools
 import os
@@ -33,7 +33,7 @@ RULE = SolverRule("one", "random")
 
 @pytest.fixture
 def model(database: Any) -> Any:
-    """Return a model that is registered, without a process."""
+    """Return a registered model without a process."""
     asking.set_current_models([RULE])
     return asking.register_revision(RULE, study.make_solver(RULE, database.folder))
 
@@ -43,13 +43,13 @@ def _rows(model: Any) -> list[Any]:
 
 
 class Told:
-    """A solver that gives what it is told to, and remembers what it was shown."""
+    """A solver that returns preset scores and records the problems that it receives."""
 
     def __init__(self, *scores: Any) -> None:
         self.scores, self.shown = list(scores), []
 
     def score(self, problems: Sequence[Any]) -> list[Any]:
-        """Give the next scores; an exception among them is raised."""
+        """Return the next scores, or raise the exception among them."""
         self.shown += problems
         given = [self.scores.pop(0) for _ in problems]
         for one in given:
@@ -59,7 +59,7 @@ class Told:
 
 
 def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> list[int]:
-    """Take up and predict a batch; return how large each call's batch was."""
+    """Claim and predict a batch; return the batch size of each call."""
     tasks = process.claim_tasks(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
     found = process.predict_tasks(made, tasks, limit, lambda batch: sizes.append(len(batch)))
@@ -67,8 +67,7 @@ def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> li
     return sizes
 
 
-def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
-    """Scores, choice, whether it is right, the input's digest and the seconds are written."""
+def test_prediction_stores_scores_choice_and_input_hash(model: Any) -> None:
     asked(1, answer=0)
     asked(2, answer=1)
     asked(3, answer=None)
@@ -89,8 +88,8 @@ def test_a_prediction_has_all_that_the_model_said(model: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_a_tie_is_neither_right_nor_wrong(model: Any, answer: int) -> None:
-    """Best scores that are equal but for rounding are a tie, wherever the answer stands."""
+def test_tie_is_neither_correct_nor_incorrect(model: Any, answer: int) -> None:
+    """Best scores that differ only by rounding are a tie."""
     asked(1, answer=answer)
     _predict(model, Told((-2.5, -2.5 - 1e-9)))
     [one] = _rows(model)
@@ -98,16 +97,14 @@ def test_a_tie_is_neither_right_nor_wrong(model: Any, answer: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [0, 1, 2])
-def test_a_tie_of_some_options_is_neither_right_nor_wrong(model: Any, answer: int) -> None:
-    """Two equal best scores of three are a tie, whether the answer is among them or not."""
+def test_tie_of_two_of_three_is_neither_correct_nor_incorrect(model: Any, answer: int) -> None:
     asked(1, answer=answer, options=["cup", "jug", "pot"])
     _predict(model, Told((-3.0, -1.0, -1.0)))
     [one] = _rows(model)
     assert (one.tie, one.choice, one.right) == (True, 1, None)
 
 
-def test_a_model_sees_the_sentence_and_the_options_alone(model: Any) -> None:
-    """No answer, no twin, no origin, no lineage and no extra reaches a solver."""
+def test_model_sees_only_the_sentence_and_options(model: Any) -> None:
     asked(1, answer=1)
     solver = Told((0.0, 1.0))
     _predict(model, solver)
@@ -117,8 +114,11 @@ def test_a_model_sees_the_sentence_and_the_options_alone(model: Any) -> None:
     assert not shown.extra
 
 
-def test_one_bad_sentence_costs_no_other_its_prediction(model: Any) -> None:
-    """A batch that fails is asked one by one; the bad one fails with a reason for people."""
+def test_bad_sentence_does_not_affect_others_in_its_batch(model: Any) -> None:
+    """A failed batch is scored again one by one.
+
+    The stored reason doesn't contain the error's text.
+    """
     for number in (1, 2, 3):
         asked(number)
     bad = DataError("secret /path of a key sk-123")
@@ -130,15 +130,13 @@ def test_one_bad_sentence_costs_no_other_its_prediction(model: Any) -> None:
 
 
 @pytest.mark.parametrize("scores", [(1.0,), (float("nan"), 0.0), (float("inf"), 0.0)])
-def test_scores_that_are_none_fail(model: Any, scores: tuple[float, ...]) -> None:
-    """Too few scores, and scores that are not finite, are no prediction."""
+def test_missing_or_non_finite_scores_fail(model: Any, scores: tuple[float, ...]) -> None:
     asked(1)
     _predict(model, Told(scores))
     assert [one.stand for one in _rows(model)] == ["failed"]
 
 
-def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
-    """A solver that gives up by itself after the limit was too slow, not broken."""
+def test_error_after_the_time_limit_counts_as_late(model: Any) -> None:
     asked(1)
 
     class Slow:
@@ -152,8 +150,8 @@ def test_an_error_after_the_limit_is_lateness(model: Any) -> None:
     ]
 
 
-def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
-    """Urgent rows are taken up first, alone, and background work after them."""
+def test_urgent_predictions_are_claimed_first(model: Any) -> None:
+    """Urgent and background predictions don't share a batch."""
     for number in (1, 2):
         request_many([row(number).pk], [model.pk], urgent=False)
     asked(3)
@@ -161,8 +159,7 @@ def test_urgent_work_goes_before_what_waits_longer(model: Any) -> None:
     assert [task.model_input.id for task in process.claim_tasks(model, 10, 60)] == ["p1", "p2"]
 
 
-def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
-    """Eight that take up rows at once never get the same one."""
+def test_simultaneous_claims_never_overlap(model: Any) -> None:
     for number in range(24):
         asked(number)
     taken: list[int] = []
@@ -177,8 +174,8 @@ def test_what_is_leased_is_taken_up_by_nobody_else(model: Any) -> None:
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
-def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) -> None:
-    """After an end in the middle of a batch each row is alone, and has failed after three."""
+def test_prediction_fails_after_three_crashes(model: Any) -> None:
+    """After a crash in a batch, each prediction is tried alone."""
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
         tasks = process.claim_tasks(model, 10, 60)
@@ -188,8 +185,8 @@ def test_what_a_process_ended_over_is_tried_alone_and_then_given_up(model: Any) 
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
 
-def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
-    """Alone it is late; among others it is tried again, alone."""
+def test_prediction_that_times_out_alone_is_late(model: Any) -> None:
+    """After a timeout in a batch, each prediction is tried alone."""
     for number in (1, 2):
         asked(number)
     process.claim_tasks(model, 10, 60)
@@ -201,15 +198,14 @@ def test_a_row_that_a_process_was_late_with_is_late(model: Any) -> None:
 
 
 class Still:
-    """A solver that lets no other thread of its process run, for ever."""
+    """A solver that never returns and blocks all threads of its process."""
 
     def score(self, _problems: Sequence[Any]) -> list[Any]:
-        """Give nothing."""
+        """Never return."""
         return [sum(itertools.repeat(1))]
 
 
-def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) -> None:
-    """It is ended soon after the limit, and its row is late; another process takes the next one."""
+def test_blocked_process_is_ended_by_an_alarm_signal(model: Any, database: Any) -> None:
     asked(1)
     site = replace(database, rules=replace(database.rules, model_seconds=1))
     connection.close()
@@ -228,8 +224,7 @@ def test_the_kernel_ends_a_process_that_stands_still(model: Any, database: Any) 
     assert [one.stand for one in _rows(model)] == ["late", "done"]
 
 
-def test_a_late_answer_changes_nothing(model: Any) -> None:
-    """What was given up meanwhile is not overwritten by an answer that comes after all."""
+def test_answer_after_the_timeout_is_ignored(model: Any) -> None:
     asked(1)
     [task] = process.claim_tasks(model, 10, 60)
     asking.release_tasks("one", timed_out=True)
@@ -237,8 +232,8 @@ def test_a_late_answer_changes_nothing(model: Any) -> None:
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 
-def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
-    """Another digest is another row; the old predictions stay, and all of it waits again."""
+def test_new_revision_predicts_all_problems_again(model: Any, database: Any) -> None:
+    """The old revision keeps its finished predictions; a return to it uses them again."""
     problem = row(1)
     assert asking.queue_unseen_problems(model) == 1
     assert asking.queue_unseen_problems(model) == 0
@@ -253,14 +248,14 @@ def test_a_new_revision_sees_the_past_again(model: Any, database: Any) -> None:
         (newer.pk, "waiting")
     ]
     assert list(Model.objects.filter(current=True)) == [newer]
-    assert [one.stand for one in _rows(model)] == ["done"]  # what waited for it is gone
+    assert [one.stand for one in _rows(model)] == ["done"]  # its waiting predictions are deleted
     again = asking.register_revision(RULE, study.make_solver(RULE, database.folder))
     assert again.pk == model.pk
     assert [one.stand for one in get_current_predictions(problem)] == ["done"]
 
 
-def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
-    """Public problems and versions that are not withdrawn wait; unfinished originals don't."""
+def test_back_fill_queues_public_problems_and_versions(model: Any) -> None:
+    """Withdrawn versions and unfinished originals are not queued."""
     public, unfinished = row(1), row(2, state="judging")
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
     for one in (version, withdrawn):
@@ -271,8 +266,8 @@ def test_back_fill_is_of_what_may_be_seen(model: Any) -> None:
     assert unfinished.ref not in found
 
 
-def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
-    """The size of a batch follows how long the last one took, and never goes below its least."""
+def test_batch_size_follows_the_duration_of_batches() -> None:
+    """It never falls below its minimum."""
     pace = BatchSize()
     for _ in range(20):
         pace.adapt(0.01, pace.size)
@@ -287,8 +282,8 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     assert slow.size == 4
 
 
-def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
-    """Each built-in kind gives the same digest twice, and another one for other options."""
+def test_digest_depends_on_solver_and_options(database: Any) -> None:
+    """The name of the model doesn't change it."""
 
     def digest(rule: SolverRule) -> str:
         return study.make_solver(rule, database.folder).digest
@@ -311,8 +306,7 @@ def test_what_determines_a_score_is_in_the_digest(database: Any) -> None:
     assert all(len(one) == 64 for one in digests)
 
 
-def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
-    """A prediction waits for every model, in the order of site.toml, after two statements."""
+def test_request_for_all_models_takes_two_statements(models: Any) -> None:
     problem = row(1)
     with CaptureQueriesContext(
         connection,
@@ -324,8 +318,7 @@ def test_each_current_model_is_asked_by_two_statements(models: Any) -> None:
     assert {(one.stand, one.urgent) for one in found} == {("waiting", True)}
 
 
-def test_asked_again_only_the_urgency_changes(models: Any) -> None:
-    """A problem that waits in the background becomes urgent; what is predicted stays so."""
+def test_repeated_request_changes_only_the_urgency(models: Any) -> None:
     problem = row(1)
     request_predictions(problem, urgent=False)
     done = problem.predictions.get(model__name="alpha")
@@ -339,8 +332,7 @@ def test_asked_again_only_the_urgency_changes(models: Any) -> None:
 
 
 @pytest.mark.parametrize("hidden", [{"embargo": True}, {"gold": True}])
-def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool]) -> None:
-    """No model is asked about what is under embargo, nor about attention questions."""
+def test_hidden_problems_are_not_shown_to_models(models: Any, hidden: dict[str, bool]) -> None:
     problem = asked(1, **hidden)
     assert get_current_predictions(problem) == []
     model = Model.objects.get(name="zeta")
@@ -350,7 +342,6 @@ def test_what_is_hidden_is_shown_to_no_model(models: Any, hidden: dict[str, bool
     assert process.claim_tasks(model, 10, 60) == []
 
 
-def test_a_problem_without_models_costs_one_statement(models: Any) -> None:
-    """A site without models stores problems all the same."""
+def test_site_without_models_stores_problems(models: Any) -> None:
     set_current_models(())
     assert get_current_predictions(asked(1)) == []

@@ -1,4 +1,4 @@
-"""The association meter: what it learns from and reads, and how a site's workers share it."""
+"""The association meter: training data, readings, and sharing between processes."""
 
 import math
 from collections.abc import Iterator
@@ -36,12 +36,12 @@ BROKEN = [
 
 @pytest.fixture
 def pairs(site: Any) -> Any:
-    """Return pairs that know cups as what breaks and jugs as what stays unhurt."""
+    """Return weights according to which cups break and jugs survive."""
     return PairWeights.from_problems(BROKEN)
 
 
-def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
-    """What was always right with a word gets most of the share, and the word is named."""
+def test_word_that_reveals_the_answer_is_named(pairs: Any) -> None:
+    """The option that was always correct with a word gets most of the share."""
     given_away = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
     assert given_away.share > 0.8
@@ -51,14 +51,12 @@ def test_a_half_that_its_words_give_away_is_read_so(pairs: Any) -> None:
     assert against.words == ()
 
 
-def test_the_order_of_the_options_tells_nothing(pairs: Any) -> None:
-    """The reading is the same whichever option stands first."""
+def test_reading_does_not_depend_on_option_order(pairs: Any) -> None:
     first = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert measure_half(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
-def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
-    """Unknown words leave the options even."""
+def test_unknown_words_give_a_share_of_one_half(pairs: Any) -> None:
     assert measure_half(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
 
 
@@ -73,15 +71,13 @@ def test_words_that_nobody_knows_tell_nothing(pairs: Any) -> None:
         (("a", "b"), -1),
     ],
 )
-def test_an_unfinished_half_has_no_share(
+def test_unfinished_half_has_no_share(
     pairs: Any, options: tuple[str, ...], answer: int | None
 ) -> None:
-    """Without two options and an answer among them there is nothing to read."""
     assert measure_half(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
-def test_the_share_is_that_of_the_solver(pairs: Any) -> None:
-    """The scores behind the share are those that `WordAssociation.score` gives."""
+def test_share_follows_from_the_scores_of_the_solver(pairs: Any) -> None:
     solver = solve.WordAssociation.trained_on(Dataset(BROKEN), features="pairs", smoothing=1)
     problem = Problem("x", "They dropped the cup and the _ broke.", ("old cup", "jug"), 0)
     (scores,) = solver.score([problem])
@@ -94,7 +90,7 @@ SHIPPED = len(practice.read_handwritten())
 
 @pytest.fixture
 def learning(database: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Return how a process of a site that has never learnt reads what the worker learns."""
+    """Yield a process's `PairsFile` on a site without trained weights."""
     (database.folder / FILE).unlink(missing_ok=True)
     made = PairsFile()
     monkeypatch.setattr(association, "_PAIRS_FILE", made)
@@ -121,8 +117,9 @@ def _write(ref: str, **fields: Any) -> None:
     ],
     ids=str,
 )
-def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], learnt: bool) -> None:
-    """The words of a problem that is not public are never named: the meter did not read it."""
+def test_meter_learns_only_from_public_problems(
+    db: Any, fields: dict[str, Any], learnt: bool
+) -> None:
     for number in range(3):
         _write(f"p{number}", **fields)
     pairs = train_pairs()
@@ -131,8 +128,7 @@ def test_only_what_is_public_is_learnt_from(db: Any, fields: dict[str, Any], lea
     assert words == (("fenced",) if learnt else ())
 
 
-def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> None:
-    """Each pair has to the last bit the weight that `WordAssociation` gives; others have none."""
+def test_saved_weights_equal_those_of_the_solver(site: Any, tmp_path: Path) -> None:
     problems = list(practice.read_handwritten())
     PairWeights.from_problems(problems).save(tmp_path / "pairs.npy")
     pairs = PairWeights.read(tmp_path / "pairs.npy")
@@ -143,15 +139,13 @@ def test_a_file_holds_the_weights_of_the_solver(site: Any, tmp_path: Path) -> No
     assert pairs.problem_count == len(problems)
 
 
-def test_where_nothing_was_learnt_nothing_is_known(site: Any, tmp_path: Path) -> None:
-    """A file of no problems is one too."""
+def test_weights_of_no_problems_can_be_saved_and_read(site: Any, tmp_path: Path) -> None:
     PairWeights.from_problems([]).save(tmp_path / "pairs.npy")
     pairs = PairWeights.read(tmp_path / "pairs.npy")
     assert (pairs.get_weights(["the cup"]), pairs.problem_count) == ({}, 0)
 
 
-def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
-    """Before the first learning nothing is shown; a later one replaces what was read before."""
+def test_processes_use_the_latest_weights_of_the_worker(learning: Any) -> None:
     for number in range(3):
         _write(f"p{number}")
     halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
@@ -178,10 +172,7 @@ def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
     ],
     ids=["empty", "cut off", "no array", "another array", "gone"],
 )
-def test_a_file_that_cannot_be_read_leaves_what_was_learnt(
-    learning: Any, database: Any, spoil: Any
-) -> None:
-    """Until the worker has learnt again, a process shows what it has read before."""
+def test_unreadable_file_keeps_the_loaded_weights(learning: Any, database: Any, spoil: Any) -> None:
     train_and_save_pairs()
     assert learning.load_latest().problem_count == SHIPPED
     spoil(database.folder / FILE)
@@ -191,10 +182,9 @@ def test_a_file_that_cannot_be_read_leaves_what_was_learnt(
     assert learning.load_latest().problem_count == SHIPPED + 1
 
 
-def test_a_learning_that_fails_leaves_what_was_learnt(
+def test_failed_training_keeps_the_old_weights(
     learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    """If the database can't be read, the last meter stays, and the job's row has the error."""
     train_and_save_pairs()
 
     def broken() -> Any:

@@ -1,4 +1,4 @@
-"""An embargo covers what was made of a problem, and nothing of it is told anywhere."""
+"""Embargoes of problems, which cover the versions below them."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from winosmith.web.moderate.decisions import ACTIONS, decide, get_newest_events,
 from winosmith.web.problems.family import lift_embargo, set_embargo
 
 
-def _flags(*problems: Any) -> list[tuple[bool, bool]]:
-    """Return of each whether it is under embargo, and only because of what stands above it."""
+def _get_flags(*problems: Any) -> list[tuple[bool, bool]]:
+    """Return for each problem whether it is embargoed, and whether only by inheritance."""
     for problem in problems:
         problem.refresh_from_db()
         problem.version.refresh_from_db()
@@ -27,26 +27,26 @@ def _decide(moderator: Any, problem: Any, action: str) -> Any:
 OPEN, OWN, COVERED = (False, False), (True, False), (True, True)
 
 
-def test_an_embargo_goes_down_the_tree(db: Any, person: Any) -> None:
-    """It covers all versions below, nothing above; lifted, those with one of their own stay."""
+def test_embargo_covers_all_versions_below(db: Any, person: Any) -> None:
+    """When it is lifted, versions with an embargo of their own keep it."""
     mod = person("mod", is_moderator=True)
     top = root()
     middle = child(top, new=("fit", "belong"))
     last, beside = child(middle), child(top)
     under = child(last, new=("large", "huge"))
     _decide(mod, last, "embargo")
-    assert _flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
+    assert _get_flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
     _decide(mod, top, "embargo")
-    assert _flags(top, middle, last, under, beside) == [OWN, COVERED, OWN, COVERED, COVERED]
+    assert _get_flags(top, middle, last, under, beside) == [OWN, COVERED, OWN, COVERED, COVERED]
     assert middle.events.filter(kind="cover", actor=mod).exists()
     _decide(mod, top, "lift")
-    assert _flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
+    assert _get_flags(top, middle, last, under, beside) == [OPEN, OPEN, OWN, COVERED, OPEN]
     _decide(mod, last, "lift")
-    assert _flags(last, under) == [OPEN, OPEN]
+    assert _get_flags(last, under) == [OPEN, OPEN]
 
 
-def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Any) -> None:
-    """Lifting is refused where the parent is under embargo; one's own set on top falls to that."""
+def test_inherited_embargo_cannot_be_lifted(db: Any, person: Any) -> None:
+    """Lifting an additional embargo of the version itself leaves the inherited one."""
     mod = person("mod", is_moderator=True)
     top = root()
     made = child(top)
@@ -54,25 +54,24 @@ def test_what_is_covered_has_no_embargo_to_lift(db: Any, person: Any) -> None:
     with pytest.raises(InputError, match="the problem that it was perturbed from is under embargo"):
         _decide(mod, made, "lift")
     event = _decide(mod, made, "embargo")
-    assert _flags(made) == [OWN]
+    assert _get_flags(made) == [OWN]
     undo(mod, event, reason="a slip", batch="b2")
-    assert _flags(made) == [COVERED]
+    assert _get_flags(made) == [COVERED]
     _decide(mod, made, "embargo")
     _decide(mod, made, "lift")
-    assert _flags(made) == [COVERED]
+    assert _get_flags(made) == [COVERED]
     _decide(mod, top, "lift")
-    assert _flags(top, made) == [OPEN, OPEN]
+    assert _get_flags(top, made) == [OPEN, OPEN]
 
 
-def test_new_versions_come_under_the_embargo_of_their_parent(db: Any) -> None:
-    """Written or imported after the embargo, a version is covered from its first moment."""
+def test_new_versions_inherit_the_embargo_of_their_parent(db: Any) -> None:
     top = root()
     with writing():
         set_embargo(top)
     made = child(top)
     under = child(made, new=("fit", "belong"))
     child_of_own = child(top, new=("fit", "sit"), embargo=True)
-    assert _flags(made, under, child_of_own) == [COVERED, COVERED, OWN]
+    assert _get_flags(made, under, child_of_own) == [COVERED, COVERED, OWN]
     with writing():
         assert lift_embargo(top) == 2
-    assert _flags(made, under, child_of_own) == [OPEN, OPEN, OWN]
+    assert _get_flags(made, under, child_of_own) == [OPEN, OPEN, OWN]

@@ -1,4 +1,4 @@
-"""Hints: what each names, what it leaves alone, and what it keeps to itself."""
+"""Hints: what each reports, ignores and hides."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -40,19 +40,17 @@ pytestmark = pytest.mark.usefixtures("site")
         "idiot",
     ],
 )
-def test_a_listed_word_is_found_however_it_is_spelt(text: str) -> None:
-    """Capitals, foreign letters, invisible and mathematical characters hide no listed word."""
+def test_listed_word_is_found_in_every_spelling(text: str) -> None:
     assert find_flagged_words(text, ["idiot"]) == ["idiot"]
 
 
 @pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
-def test_a_listed_word_is_no_part_of_another(text: str) -> None:
-    """A word of the list does not stand for words that hold it."""
+def test_listed_word_does_not_match_inside_other_words(text: str) -> None:
     assert find_flagged_words(text, ["idiot"]) == []
 
 
-def test_phrases_and_beginnings_can_be_listed() -> None:
-    """A listed phrase is met over any space, a word with a star by all that begin with it."""
+def test_phrases_and_prefixes_can_be_listed() -> None:
+    """A phrase matches over any whitespace; a final star matches every word with the prefix."""
     text = "The old  geezer babbled (a*b)."
     assert find_flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
         "Old Geezer",
@@ -73,14 +71,13 @@ def test_phrases_and_beginnings_can_be_listed() -> None:
         ("Call 212.555.0134.", ["212.555.0134"]),
     ],
 )
-def test_contact_data_is_named(text: str, found: list[str]) -> None:
-    """Email and web addresses, telephone numbers and names in social media are found."""
+def test_contact_data_is_found(text: str, found: list[str]) -> None:
     assert find_contact_data(text) == found
 
 
 @pytest.mark.parametrize("many", ["x", "a-", "1"])
-def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
-    """A text of half a million letters is read through, not again from each of them: for hours."""
+def test_search_for_contact_data_takes_linear_time(many: str) -> None:
+    """A quadratic search of these texts would take hours."""
     assert find_contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
 
 
@@ -93,8 +90,7 @@ def test_contact_data_is_looked_for_once_along_a_text(many: str) -> None:
         "They won 3-1 (2-0) against 11 players.",
     ],
 )
-def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
-    """Years, dates, prices, hours and scores are left alone."""
+def test_dates_prices_and_scores_are_not_contact_data(text: str) -> None:
     assert find_contact_data(text) == []
 
 
@@ -107,8 +103,7 @@ def test_numbers_of_other_things_are_no_contact_data(text: str) -> None:
         ("Ann met J. Smith.", ["Ann"], ["J. Smith"]),
     ],
 )
-def test_full_names_are_named(text: str, options: list[str], found: list[str]) -> None:
-    """Two capitalised words in a row that are no option are told as what may be a person's name."""
+def test_full_names_are_found(text: str, options: list[str], found: list[str]) -> None:
     assert find_full_names(text, options) == found
 
 
@@ -123,8 +118,7 @@ def test_full_names_are_named(text: str, options: list[str], found: list[str]) -
         ('It was late. Robert slept. "Maria," Ann said.', []),
     ],
 )
-def test_first_names_titles_and_places_are_left_alone(text: str, options: list[str]) -> None:
-    """What Winograd sentences are made of gives no hint."""
+def test_first_names_titles_and_places_are_not_full_names(text: str, options: list[str]) -> None:
     assert find_full_names(text, options) == []
 
 
@@ -137,13 +131,12 @@ def test_first_names_titles_and_places_are_left_alone(text: str, options: list[s
         ("He was happy!", []),
     ],
 )
-def test_shouting_is_named(text: str, found: list[str]) -> None:
-    """Several words in capitals and repeated marks are shouting; abbreviations are not."""
+def test_shouting_is_found(text: str, found: list[str]) -> None:
     assert find_shouting(text) == found
 
 
-def test_characters_are_named() -> None:
-    """Invisible and foreign characters are told by their names; other scripts are at home."""
+def test_invisible_and_foreign_characters_are_found() -> None:
+    """Whole words in another script are allowed."""
     assert find_invisible("a\u200b\u202eb\x07\ufeff") == [
         "RIGHT-TO-LEFT OVERRIDE",
         "U+0007",
@@ -156,38 +149,35 @@ def test_characters_are_named() -> None:
     assert find_invisible("café — “quoted”\ttab\n") == []
 
 
-def test_what_is_written_with_care_gets_no_hint(db: Any) -> None:
-    """None of the twins that ship gives a hint of its text."""
+def test_handwritten_twins_give_no_text_hints(db: Any) -> None:
     for problem in practice.read_handwritten():
         assert find_text_hints([problem]) == []
 
 
-def test_hints_are_rare_on_published_data(db: Any, data_dir: Path) -> None:
-    """Of WinoGrande's development set fewer than 1 % of the problems give a hint of their text."""
+def test_under_one_percent_of_winogrande_gives_text_hints(db: Any, data_dir: Path) -> None:
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
     assert sum(bool(find_text_hints([problem])) for problem in data) < 0.01 * len(data)
 
 
-def _half(sentence: str) -> Any:
+def _make_half(sentence: str) -> Any:
     return Half(sentence, ("cup", "jug"), 0)
 
 
 TEXT = "The cup hit the jug on the table near the window, and because it was thin the _ broke."
 
 
-def test_a_hint_names_what_was_found_once(db: Any) -> None:
-    """Both halves hold the same: one hint a kind, with three findings at most."""
+def test_each_kind_of_hint_lists_at_most_three_findings(db: Any) -> None:
+    """Both halves contain the same text, but each kind is reported once."""
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
     with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
-        assert find_moderator_hints([_half(text), _half(text + " ")]) == [
+        assert find_moderator_hints([_make_half(text), _make_half(text + " ")]) == [
             "words on this site's list: clod",
             "possible contact data: 555-0134, 555-0135, 555-0136, …",
         ]
-    assert find_moderator_hints([_half(TEXT)]) == []
+    assert find_moderator_hints([_make_half(TEXT)]) == []
 
 
-def test_a_full_name_as_an_option_is_named(db: Any) -> None:
-    """Options with a first and a last name give a hint; those with a first name do not."""
+def test_full_name_as_an_option_gives_a_hint(db: Any) -> None:
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
     assert find_moderator_hints([Half(text.format(*full), full, 0)]) == [
@@ -196,8 +186,8 @@ def test_a_full_name_as_an_option_is_named(db: Any) -> None:
     assert find_moderator_hints([Half(text.format(*first), first, 0)]) == []
 
 
-def test_near_duplicates_are_hints(db: Any, ann: Any) -> None:
-    """Published, public and hidden near-duplicates are told, each as far as its reader may know."""
+def test_near_duplicates_give_hints_by_what_the_reader_may_see(db: Any, ann: Any) -> None:
+    """Only moderators get the hint of an embargoed problem."""
     index_published_dataset(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
     for ref, fields in (
         ("open", {"state": "valid"}),
@@ -210,14 +200,14 @@ def test_near_duplicates_are_hints(db: Any, ann: Any) -> None:
         "shares 100 % of its words with w-1 in WinoGrande",
         "shares 95 % of its words with open on this site",
     ]
-    assert find_contributor_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
-    assert find_moderator_hints([_half(TEXT), _half(TEXT)], ann) == [*known, hidden]
+    assert find_contributor_hints([_make_half(TEXT), _make_half(TEXT)], ann) == [*known, hidden]
+    assert find_moderator_hints([_make_half(TEXT), _make_half(TEXT)], ann) == [*known, hidden]
     Row.objects.filter(ref="held").update(state="withdrawn")
-    assert find_contributor_hints([_half(TEXT)], ann) == known
-    assert find_moderator_hints([_half(TEXT)], ann) == [*known, hidden]
+    assert find_contributor_hints([_make_half(TEXT)], ann) == known
+    assert find_moderator_hints([_make_half(TEXT)], ann) == [*known, hidden]
     for told in (
-        find_contributor_hints([_half(TEXT)], ann),
-        find_moderator_hints([_half(TEXT)], ann),
+        find_contributor_hints([_make_half(TEXT)], ann),
+        find_moderator_hints([_make_half(TEXT)], ann),
     ):
         assert "embargoed" not in " ".join(told)
 
@@ -232,7 +222,6 @@ def test_near_duplicates_are_hints(db: Any, ann: Any) -> None:
     ],
     ids=["none", "nothing", "half characters", "long"],
 )
-def test_what_is_half_written_does_no_harm(db: Any, halves: list[Any]) -> None:
-    """Unfinished and absurd input gives a list of hints, and no error."""
+def test_unfinished_input_raises_no_error(db: Any, halves: list[Any]) -> None:
     assert isinstance(find_contributor_hints([Half(*half) for half in halves]), list)
     assert isinstance(find_moderator_hints([Half(*half) for half in halves]), list)

@@ -1,4 +1,4 @@
-"""Lineages in the data: true, and without a word of what is not public."""
+"""Lineages in published data: correct, and without words of hidden problems."""
 
 from pathlib import Path
 from typing import Any
@@ -14,55 +14,51 @@ from winosmith.web.problems.states import get_public_problems
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def _family(person: Any, **states: str) -> tuple[Any, Any, Any]:
-    """Return a root, its child ("secretly") and that one's child, in the states that are asked."""
+def _make_family(person: Any, **states: str) -> tuple[Any, Any, Any]:
+    """Return a root, its child (with "secretly") and its grandchild, in the given states."""
     ann, bob = person("ann"), person("bob")
     top = root(ann, state=states.get("root", "valid"))
     middle = child(top, bob, new=("not fit", "secretly fit"), state=states.get("middle", "valid"))
     return top, middle, child(middle, bob, new=("secretly fit", "fit"))
 
 
-def test_a_family_is_exported_with_its_lineage(person: Any) -> None:
-    """The data of a public family hold every edit, and no lineage contradicts another."""
-    data = Dataset(as_public(_family(person)))
+def test_public_family_is_exported_with_its_lineage(person: Any) -> None:
+    data = Dataset(as_public(_make_family(person)))
     assert check_lineages(data) == {}
     assert [datum.root for datum in data] == [data[0].id] * 3
     assert [[e.new for e in d.lineage.edits] for d in data[1:]] == [["secretly"], [""]]
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
-def test_no_word_of_a_hidden_parent_is_told(person: Any, state: str) -> None:
-    """Where the parent is not public, its id stays and the edits, which would spell it, do not."""
-    top, middle, last = _family(person, middle=state)
+def test_words_of_a_hidden_parent_are_not_exported(person: Any, state: str) -> None:
+    """The parent's id stays; the edits, which would spell its sentence, are omitted."""
+    top, middle, last = _make_family(person, middle=state)
     (datum,) = as_public([last])
     assert (datum.lineage.root, datum.lineage.parent) == (top.ref, middle.ref)
     assert datum.lineage.edits == ()
     assert "secretly" not in repr(datum)
 
 
-def test_the_distance_to_a_hidden_root_is_published(person: Any) -> None:
-    """Without a public root, the data contain the depths that the site measured."""
-    _top, middle, last = _family(person, root="withdrawn")
+def test_depths_below_a_hidden_root_are_exported(person: Any) -> None:
+    _top, middle, last = _make_family(person, root="withdrawn")
     data = as_public(list(get_public_problems().order_by("pk")))
     assert [datum.id for datum in data] == [middle.ref, last.ref]
     assert [depths(Dataset(data))[at][1:] for at in (0, 1)] == [(1, 1), (1, 1)]
     assert [len(datum.lineage.edits) for datum in data] == [0, 1]
 
 
-def test_a_declared_depth_is_the_one_that_is_told(ann: Any) -> None:
-    """What its contributor declared stays, with what the site measured of a hidden root beside."""
+def test_declared_depth_is_exported_with_measured_depths(ann: Any) -> None:
     top = root(ann, state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
     assert depths(Dataset([datum])) == (Depths(4, 1, 1),)
 
 
-def test_depths_below_a_hidden_version_are_those_of_the_site(person: Any, tmp_path: Path) -> None:
-    """Whatever stands between a version and its root, the data have the depths that the site has.
-
-    They say so in every format that keeps them, and nothing is added where all is public.
-    """
+def test_exported_depths_equal_those_of_the_site(person: Any, tmp_path: Path) -> None:
+    """Depths are added to the data only below a hidden version, in every format that keeps them."""
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
-        top, _middle, last = _family(lambda name, state=state: person(name + state), middle=state)
+        top, _middle, last = _make_family(
+            lambda name, state=state: person(name + state), middle=state
+        )
         under = child(child(last, new=("shelf", "board")), new=("big", "large"))
         family = get_public_problems().filter(version__root=top).order_by("pk")
         data = as_public(list(family))
@@ -82,8 +78,9 @@ def test_depths_below_a_hidden_version_are_those_of_the_site(person: Any, tmp_pa
 @pytest.mark.parametrize(("validated", "state", "marked"), [
     (True, "valid", False), (True, "rejected", True), (False, "valid", True),
 ])  # fmt: skip
-def test_the_mark_of_generated_problems(validated: bool, state: str, marked: bool) -> None:
-    """A generated problem loses its mark in the data once judges found it valid, and only then."""
+def test_generated_problem_loses_its_mark_only_if_judged_valid(
+    validated: bool, state: str, marked: bool
+) -> None:
     made = child(root(), state=state, extra={UNVALIDATED: True, "chat.turn": 2})
     made.record["validated"] = validated
     datum = as_problem(made)

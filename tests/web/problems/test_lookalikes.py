@@ -1,4 +1,4 @@
-"""Near-duplicates: what is found, what is told of it to whom, and what is forgotten."""
+"""Near-duplicates: search, visibility of the results, and removal from the index."""
 
 import random
 from collections.abc import Callable
@@ -39,7 +39,7 @@ TEXT = (
 
 @pytest.fixture
 def problem() -> Callable[..., Any]:
-    """Return a maker of problems on the site, remembered: `problem("a", state="valid")`."""
+    """Return a function that creates and indexes problems: `problem("a", state="valid")`."""
 
     def make(ref: str, sentence: str = TEXT, *, by: Any = None, revises: Any = None, **has: Any):
         twin = Twin.objects.create(ref=f"t-{ref}", contributor=by, revises=revises)
@@ -50,7 +50,7 @@ def problem() -> Callable[..., Any]:
     return make
 
 
-def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
+def _find_near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
     return find_lookalikes([Half(sentence, options)], **has)
 
 
@@ -64,46 +64,49 @@ def _near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]
         (TEXT.replace("careful ", "").replace("debate", "lunch"), OPTIONS, 18 / 20),
     ],
 )
-def test_a_changed_sentence_is_found(
+def test_changed_sentence_is_found(
     db: Any, problem: Any, sentence: str, options: list[str], share: float
 ) -> None:
-    """Other marks, capitals, options and a few other words still lead to the sentence."""
     problem("a")
-    (found,) = _near(sentence, options)
+    (found,) = _find_near(sentence, options)
     assert (found.source, found.ref, found.sentence) == ("", "a", TEXT)
     assert found.share == pytest.approx(share)
 
 
-def test_a_common_frame_makes_no_duplicate(db: Any, problem: Any) -> None:
-    """Sentences that share most words, but few content words, are not near."""
+def test_shared_frame_is_not_a_duplicate(db: Any, problem: Any) -> None:
+    """The sentences share most words, but few content words."""
     problem(
         "a", "The woman found the jeans more comfortable than the pants because the _ were new."
     )
     other = "The coach found the melons more rewarding than the donuts because the _ were tasty."
-    assert _near(other, ["melons", "donuts"]) == []
+    assert _find_near(other, ["melons", "donuts"]) == []
 
 
 @BOTH
-def test_what_is_found_is_the_same_on_both_databases(database: Any, problem: Any) -> None:
-    """On SQLite and on PostgreSQL the nearest of the site and of a publication come, in order."""
+def test_nearest_problems_come_first_on_both_databases(database: Any, problem: Any) -> None:
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
     assert index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
-    assert [(one.source, one.ref) for one in _near()] == [("WinoGrande train_xl", "w-1"), ("", "a")]
+    assert [(one.source, one.ref) for one in _find_near()] == [
+        ("WinoGrande train_xl", "w-1"),
+        ("", "a"),
+    ]
 
 
-def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
-    """Among 800 sentences of one frame, more than are looked at for one number, a copy is found."""
+def test_copy_is_found_among_many_sentences_of_one_frame(db: Any) -> None:
+    """There are 800 sentences, more than the search reads for one hash."""
     made = make_twins(400)
     index_published_dataset(made, "made")
     for twin in made[600:620]:
-        near = _near(twin.sentence, twin.options, limit=20)
+        near = _find_near(twin.sentence, twin.options, limit=20)
         assert twin.id in {one.ref for one in near if one.share == 1}
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, number: int) -> None:
-    """Of WinoGrande's sentences with one to three words changed, 99 % lead back to theirs."""
+def test_search_finds_99_percent_of_planted_near_duplicates(
+    db: Any, data_dir: Path, number: int
+) -> None:
+    """One to three words of WinoGrande sentences are changed; brute force says which are near."""
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
     index_published_dataset(data, "train_l")
     rng = random.Random(number)  # noqa: S311 - draws test data
@@ -121,7 +124,7 @@ def test_planted_changes_are_found_as_by_brute_force(db: Any, data_dir: Path, nu
         )
         if exact >= MIN_SHARE:
             due += 1
-            found += row.id in {one.ref for one in _near(changed, row.options, limit=50)}
+            found += row.id in {one.ref for one in _find_near(changed, row.options, limit=50)}
     assert due > 100
     assert found >= 0.99 * due
 
@@ -136,57 +139,56 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize("fields", HIDDEN, ids=str)
-def test_the_text_of_a_problem_that_is_not_public_stays_hidden(
+def test_text_of_a_hidden_problem_is_not_revealed(
     db: Any, problem: Any, person: Any, ann: Any, fields: dict[str, Any]
 ) -> None:
-    """Another contributor learns neither text, id nor share of it, and of embargo nothing.
+    """Other contributors see neither its text, id nor exact share, and no embargoed problem.
 
-    Gold is told of as what is being judged. Moderators see everything; hints tell of embargo, too.
+    Gold looks like a problem in judging, even to its contributor. Moderators see everything;
+    with `include_hidden`, embargoed problems are reported, too.
     """
     ben = person("ben")
     problem("a", by=ann, **fields)
     for reader in (None, ben):
-        near = _near(TEXT.replace("long", "short"), reader=reader)
+        near = _find_near(TEXT.replace("long", "short"), reader=reader)
         assert [(one.source, one.share, one.ref, one.sentence) for one in near] == (
             [] if "embargo" in fields else [("", 0.7, "", None)]
         )
-    told = _near(reader=ben, include_hidden=True)
+    told = _find_near(reader=ben, include_hidden=True)
     assert [(one.share, one.ref, one.sentence) for one in told] == [(0.7, "", None)]
     for reader in (person("mo", is_moderator=True), person("root", is_superuser=True)):
-        assert [one.sentence for one in _near(reader=reader)] == [TEXT]
-    assert [one.sentence for one in _near(reader=ann)] == [None if "gold" in fields else TEXT]
+        assert [one.sentence for one in _find_near(reader=reader)] == [TEXT]
+    assert [one.sentence for one in _find_near(reader=ann)] == [None if "gold" in fields else TEXT]
 
 
-def test_a_public_half_is_told_beside_a_hidden_one(db: Any, problem: Any) -> None:
-    """Of a twin with a public and a hidden half only the public one's text and share are told."""
+def test_only_the_public_half_of_a_twin_is_reported(db: Any, problem: Any) -> None:
     public = problem("a", TEXT.replace("missed", "led"))
     hidden = Row.objects.create(
         ref="b", twin=public.twin, sentence=TEXT, options=OPTIONS, answer=1, state="valid",
         embargo=True,
     )  # fmt: skip
     index_problems(hidden)
-    (found,) = _near()
+    (found,) = _find_near()
     assert (found.ref, found.share) == ("a", pytest.approx(19 / 20))
 
 
-def test_what_is_gone_does_not_count(db: Any, problem: Any) -> None:
-    """What was withdrawn or revised is not found; what was rejected is."""
+def test_withdrawn_and_revised_problems_are_not_found(db: Any, problem: Any) -> None:
+    """Rejected problems are found."""
     for state in ("withdrawn", "revised", "rejected"):
         problem(state, state=state)
-    assert len(_near()) == 1
+    assert len(_find_near()) == 1
 
 
-def test_a_revision_is_not_compared_with_what_it_revises(db: Any, problem: Any) -> None:
-    """A twin, what it revises and what that revised do not count; another twin does."""
+def test_revision_is_not_compared_with_its_predecessors(db: Any, problem: Any) -> None:
+    """Later revisions count as near-duplicates."""
     first = problem("a")
     second = problem("b", revises=first.twin)
     third = problem("c", revises=second.twin)
-    assert [one.ref for one in _near(skip_twin=third.twin_id)] == []
-    assert [one.ref for one in _near(skip_twin=first.twin_id)] == ["b", "c"]
+    assert [one.ref for one in _find_near(skip_twin=third.twin_id)] == []
+    assert [one.ref for one in _find_near(skip_twin=first.twin_id)] == ["b", "c"]
 
 
-def test_remembering_twice_changes_nothing(db: Any, problem: Any) -> None:
-    """A problem that is remembered again, or with others, has one entry."""
+def test_indexing_is_idempotent(db: Any, problem: Any) -> None:
     first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
     before = Shingle.objects.count()
     index_problems(first)
@@ -194,17 +196,15 @@ def test_remembering_twice_changes_nothing(db: Any, problem: Any) -> None:
     assert (Remembered.objects.count(), Shingle.objects.count()) == (2, before)
 
 
-def test_what_is_forgotten_is_not_found(db: Any, problem: Any) -> None:
-    """After `unindex_problem` nothing of the sentence is left in the index; others stay."""
+def test_unindexed_problem_is_not_found(db: Any, problem: Any) -> None:
     gone, stays = problem("a"), problem("b", TEXT.replace("long", "short"))
     unindex_problem(gone)
-    assert [one.ref for one in _near()] == ["b"]
+    assert [one.ref for one in _find_near()] == ["b"]
     assert set(Shingle.objects.values_list("remembered__problem", flat=True)) == {stays.pk}
     assert Remembered.objects.count() == 1
 
 
-def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> None:
-    """What is there already is not added again; progress is told to the end."""
+def test_published_dataset_is_indexed_once_and_resumed(db: Any) -> None:
     made, told = make_twins(300), []
     assert index_published_dataset(made[:250], "made") == 250
     assert index_published_dataset(made, "made", on_progress=told.append) == 350
@@ -214,31 +214,25 @@ def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> No
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 81])
-def test_a_publication_has_a_name(db: Any, name: str) -> None:
-    """A data set without a name, or with one that no column holds, is refused."""
+def test_invalid_dataset_name_is_refused(db: Any, name: str) -> None:
     with pytest.raises(InputError, match="1 to 80 characters"):
         index_published_dataset(Dataset(), name)
 
 
-def test_a_text_of_any_length_is_compared(database: Any, problem: Any) -> None:
-    """A text of thousands of different words is no error, and a copy of it is found."""
+def test_text_of_thousands_of_words_is_compared(database: Any, problem: Any) -> None:
     long = " ".join(f"word{number}" for number in range(5000)) + " _."
     problem("a", long)
-    assert [one.ref for one in _near(long)] == ["a"]
+    assert [one.ref for one in _find_near(long)] == ["a"]
 
 
 @pytest.mark.parametrize("sentence", ["", "_", "The _", "\udc80 _ \x00", "ß" * 5000])
-def test_a_sentence_that_is_hardly_begun_has_no_lookalikes(
-    db: Any, problem: Any, sentence: str
-) -> None:
-    """While somebody has typed next to nothing, or nonsense, nothing is found and nothing fails."""
+def test_unfinished_sentence_has_no_lookalikes(db: Any, problem: Any, sentence: str) -> None:
     problem("a")
-    assert _near(sentence, []) == []
+    assert _find_near(sentence, []) == []
 
 
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
-def test_what_is_stored_is_asked_for(words: list[str]) -> None:
-    """A sentence is stored under numbers that it is asked for by, each once, of 64 bits."""
+def test_stored_hashes_are_among_the_queried_hashes(words: list[str]) -> None:
     asked = hash_shingles(get_words_to_compare(" ".join(words), ["cup"]))
     assert set(hash_sketch(Half(" ".join(words), ("cup",)))) <= set(asked)
     assert len(set(asked)) == len(asked)
@@ -246,10 +240,10 @@ def test_what_is_stored_is_asked_for(words: list[str]) -> None:
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 
-def test_few_different_statements_are_compiled(db: Any, problem: Any) -> None:
-    """However many sentences come near, what reads them is one statement for each sixteen.
+def test_search_uses_few_different_statements(db: Any, problem: Any) -> None:
+    """The statement differs only for each sixteen near sentences.
 
-    A connection keeps what it has compiled, so that many statements are much memory.
+    A connection keeps every compiled statement, so many different ones would need much memory.
     """
     statements = set()
     for number in range(20):
@@ -257,7 +251,7 @@ def test_few_different_statements_are_compiled(db: Any, problem: Any) -> None:
         with CaptureQueriesContext(
             connection,
         ) as asked:
-            assert _near()
+            assert _find_near()
         read = [one["sql"] for one in asked if ' FROM "problems_remembered"' in one["sql"]]
         statements |= {sql.count(",") for sql in read}
     assert len(statements) == 2

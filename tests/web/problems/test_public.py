@@ -1,4 +1,4 @@
-"""What is public: one condition, and every surface of the site shows exactly what it says."""
+"""Public problems: every page, file and count of the site follows one condition."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -37,11 +37,11 @@ STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
 
 class Case(NamedTuple):
-    """How a half stands, and the other half of its twin.
+    """The state of a half, and of the other half of its twin.
 
     Attributes:
-        other: None where it has none.
-        late: what is decided was 15 days ago; else yesterday.
+        other: State of the other half; None without one.
+        late: True if the decisions are 15 days old, otherwise one day.
     """
 
     state: str
@@ -52,23 +52,23 @@ class Case(NamedTuple):
 
     @property
     def public(self) -> bool:
-        """The law, in words of its own: valid, kept back by nobody, and not ahead of the other."""
+        """The expected condition: valid, neither embargoed nor gold, and not ahead of the other."""
         return self.state == "valid" and not self.embargo and not self.gold and not self.waits
 
     @property
     def waits(self) -> bool:
-        """Whether what became of it is not to be told, because of the other half."""
+        """Whether its outcome stays hidden because of the other half."""
         ahead = self.other in ("held", "judging") and not self.late
         return ahead and self.state in ("valid", "rejected")
 
     @property
     def rejected(self) -> bool:
-        """Whether it is counted as judged in vain."""
+        """Whether it is counted as rejected."""
         return self.state == "rejected" and not (self.embargo or self.gold or self.waits)
 
     @property
     def turned(self) -> Self:
-        """The same twin from the side of its other half."""
+        """The same twin, seen from its other half."""
         return type(self)(self.other or "", other=self.state, late=self.late)
 
 
@@ -82,16 +82,16 @@ CASES = (
 
 
 class World(NamedTuple):
-    """A site with a half in each case, all of them versions of one root, with votes and answers.
+    """A site with a half for each case, all versions of one root, with votes and predictions.
 
     Attributes:
-        root: of the family; it is public.
-        words: the word that only one sentence has → the row.
-        public: those words that everyone may read.
-        versions: those of the family's versions among them, the root aside.
-        rejected: how many are counted as rejected.
-        told: of how many everyone is told that they are decided, or could be.
-        author: who wrote it all.
+        root: Public root of the family.
+        words: Rows by the word that only their sentence contains.
+        public: Words of the public sentences.
+        versions: Words of the public versions, without the root.
+        rejected: Number of problems counted as rejected.
+        told: Number of problems whose outcome, if any, may be shown.
+        author: Contributor of all problems.
     """
 
     root: Any
@@ -106,8 +106,8 @@ class World(NamedTuple):
 _numbers = count(1)
 
 
-def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
-    """Return a row that is not stored yet."""
+def _make_half(twin: Any, word: str, n: int, **columns: Any) -> Any:
+    """Return an unsaved problem."""
     return Problem(
         ref=f"r{word}",
         twin=twin,
@@ -119,25 +119,27 @@ def _half(twin: Any, word: str, n: int, **columns: Any) -> Any:
 
 
 def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]:
-    """Store the halves of each case; yield it with both rows, None for one that is not there."""
+    """Store the halves of each case; yield the case and both rows, None for a missing half."""
     decided = {late: timezone.now() - timedelta(days=15 if late else 1) for late in (False, True)}
     for case in cases:
         number = next(_numbers)
         twin = Twin.objects.create(ref=f"t{number:04}", contributor=author, domain="physical")
-        one = _half(
+        one = _make_half(
             twin, f"zq{number:04}a", 0, state=case.state, embargo=case.embargo, gold=case.gold,
             record={} if case.other else {"single": True}, decided=decided[case.late],
         )  # fmt: skip
         two = None
         if case.other:
-            two = _half(twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late])
+            two = _make_half(
+                twin, f"zq{number:04}b", 1, state=case.other, decided=decided[case.late]
+            )
         keys = [Problem.objects.bulk_create([half])[0].pk for half in (one, two) if half]
         with writing():
             update_waits([twin.pk], newly_decided=keys)
         yield case, one, two
 
 
-def _world(author: Any, judge: Any) -> World:
+def _make_world(author: Any, judge: Any) -> World:
     alpha = growing.model("alpha")
     root = growing.version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
     words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
@@ -175,50 +177,50 @@ def _world(author: Any, judge: Any) -> World:
 def world(
     db: Any, person: Any, forgotten: None, monkeypatch: pytest.MonkeyPatch, ann: Any
 ) -> World:
-    """Return the site with each case; lists are counted anew, and nobody downloads too much."""
+    """Return the site with each case, with empty caches and a high limit of downloads."""
     monkeypatch.setattr(_cache, "QUICK_SECONDS", 3600.0)
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
     lists._ENTRIES.clear()
     lists._FAMILIES.clear()
-    return _world(ann, person("judy", is_judge=True))
+    return _make_world(ann, person("judy", is_judge=True))
 
 
-def _said(body: bytes) -> set[str]:
+def _find_words(body: bytes) -> set[str]:
     return {word.decode() for word in re.findall(rb"zq\d{4}[abr]", body)}
 
 
-def _body(client: Any, path: str) -> bytes:
+def _get_body(client: Any, path: str) -> bytes:
     answer = client.get(path)
     assert answer.status_code == 200, path
     return answer.getvalue()
 
 
-def _pages(client: Any, path: str) -> set[str]:
+def _find_words_on_pages(client: Any, path: str) -> set[str]:
     """Return the words on all pages of a list."""
     said: set[str] = set()
     more: str | None = path
     while more:
-        body = _body(client, more)
-        said |= _said(body)
+        body = _get_body(client, more)
+        said |= _find_words(body)
         found = re.search(rb'href="[^"]*\?([^"]*\bafter=[0-9a-f]+[^"]*)"', body)
         more = f"{path.split('?')[0]}?{found[1].decode().replace('&amp;', '&')}" if found else None
     return said
 
 
-def _program(path: str) -> set[str]:
+def _find_words_in_api(path: str) -> set[str]:
     """Return the words on all pages of a list of the API."""
     said: set[str] = set()
     after: str | None = ""
     while after is not None:
         answer = Program().get(f"{path}{'&' if '?' in path else '?'}after={after}")
         assert answer.status_code == 200, answer.content
-        said |= _said(answer.content)
+        said |= _find_words(answer.content)
         after = answer.json()["next"]
     return said
 
 
-def _opened(client: Any, world: World, path: str) -> set[str]:
-    """Return the words of problems that have such a page."""
+def _find_pages(client: Any, world: World, path: str) -> set[str]:
+    """Return the words of the problems that have such a page."""
     refs = {word: row.ref for word, row in world.words.items()}
     got = {word: client.get(path.format(ref)).status_code for word, ref in refs.items()}
     assert set(got.values()) == {200, 404}
@@ -226,46 +228,46 @@ def _opened(client: Any, world: World, path: str) -> set[str]:
 
 
 def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tuple[str, set[str]]]:
-    """Yield each surface that shows problems of any kind, with the words that it shows."""
-    yield "browse", _pages(client, "/problems/")
-    yield "search", _pages(client, "/problems/?q=cup")
-    yield "judged", _pages(client, "/problems/?agreement=all")
-    yield "problem pages", _opened(client, world, "/problems/{}/")
-    yield "perturb", _pages(client, "/perturb/?kind=")
-    yield "perturb a problem", _opened(reader, world, "/perturb/{}/")
-    yield "API list", _program("problems")
-    yield "API search", _program("problems?q=cup")
+    """Yield each surface that shows problems of any kind, with the words on it."""
+    yield "browse", _find_words_on_pages(client, "/problems/")
+    yield "search", _find_words_on_pages(client, "/problems/?q=cup")
+    yield "judged", _find_words_on_pages(client, "/problems/?agreement=all")
+    yield "problem pages", _find_pages(client, world, "/problems/{}/")
+    yield "perturb", _find_words_on_pages(client, "/perturb/?kind=")
+    yield "perturb a problem", _find_pages(reader, world, "/perturb/{}/")
+    yield "API list", _find_words_in_api("problems")
+    yield "API search", _find_words_in_api("problems?q=cup")
     yield "API problems", {w for w, row in world.words.items()
                            if Program().get(f"problems/{row.ref}").status_code == 200}  # fmt: skip
     for name in FILES:
-        if found := _said(_body(client, f"/download/{name}?fitting=1")):
+        if found := _find_words(_get_body(client, f"/download/{name}?fitting=1")):
             yield name, found
-    votes = _body(client, "/download/votes.csv")
+    votes = _get_body(client, "/download/votes.csv")
     yield "votes", {word for word, row in world.words.items() if f"{row.ref}," in votes.decode()}
     exporting.export(folder / "export", public=True)
-    yield "export", _said((folder / "export" / "problems.jsonl").read_bytes())
+    yield "export", _find_words((folder / "export" / "problems.jsonl").read_bytes())
     pool = write_pool(Round.objects.create(name="first", recipe={}, started_by=world.author))
-    yield "round", _said((pool / "problems.jsonl").read_bytes())
+    yield "round", _find_words((pool / "problems.jsonl").read_bytes())
 
 
 def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
-    """Yield each surface of families and models, with the words of versions that it shows."""
+    """Yield each surface of families and models, with the words of the versions on it."""
     tree = load_tree(world.root, None)
     words = {row.pk: word for word, row in world.words.items()}
     yield "tree", {words[row] for row in tree.rows.tolist()}
     yield "public in the tree", {words[row] for row in tree.rows[tree.public].tolist()}
-    yield "API versions", _program(f"families/{world.root.ref}/versions")
-    yield "families' data", _said(_body(client, "/families/data/problems.jsonl"))
-    said = _body(client, "/families/data/alpha.jsonl")
+    yield "API versions", _find_words_in_api(f"families/{world.root.ref}/versions")
+    yield "families' data", _find_words(_get_body(client, "/families/data/problems.jsonl"))
+    said = _get_body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
                           if world.words[word].ref in said.decode()}  # fmt: skip
     measured = get_answered_problems(Model.objects.get())
-    yield "measured", {word for row in measured for word in _said(row.sentence.encode())}
-    yield "browse a family", _pages(client, f"/problems/?family={world.root.ref}")
+    yield "measured", {word for row in measured for word in _find_words(row.sentence.encode())}
+    yield "browse a family", _find_words_on_pages(client, f"/problems/?family={world.root.ref}")
 
 
 def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
-    """Yield each count that everyone sees: its name, what it is, and what the law says."""
+    """Yield each public count: its name, value and expected value."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM read_search WHERE read_search MATCH 'cup'")
         (indexed,) = cursor.fetchone()
@@ -293,13 +295,12 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "stamp of a tree", _compute_stamp(world.root)[0], versions + 1
 
 
-def test_every_surface_shows_what_is_public(
+def test_every_surface_shows_exactly_the_public_problems(
     world: World, visit: Any, bob: Any, tmp_path: Path
 ) -> None:
-    """Pages, searches, files, the API, families and rounds show what the condition says, no more.
+    """The cases are every state with embargo and gold, and every pair of states of two halves.
 
-    Over every state with embargo and gold, and beside another half in every state, before and
-    after it has waited long enough.
+    Pairs are tested before and after the waiting time.
     """
     client = visit()
     save_agreement(bob)
@@ -313,12 +314,11 @@ def test_every_surface_shows_what_is_public(
     told = list(_counts(client, world))
     assert [(name, is_) for name, is_, _ in told] == [(name, law) for name, _, law in told]
     for path in ("/", "/card/", "/families/", f"/families/{world.root.ref}/", "/families/board/"):
-        assert _said(_body(client, path)) <= world.public, path
+        assert _find_words(_get_body(client, path)) <= world.public, path
 
 
 @BOTH
-def test_the_database_says_what_the_condition_says(database: Any, ann: Any) -> None:
-    """The column, the query and the rule for one person say the same, on both databases."""
+def test_column_query_and_rule_agree_on_public_problems(database: Any, ann: Any) -> None:
     halves = {}
     for case, one, two in twins(CASES, ann):
         halves[one.ref] = case

@@ -1,4 +1,4 @@
-"""Moves from state to state, writes that happen once."""
+"""State transitions, and forms that act only once."""
 
 from typing import Any
 
@@ -14,8 +14,7 @@ from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.states import move
 
 
-def test_a_move_is_written_down(db: Any, person: Any) -> None:
-    """A move changes the state and adds one event that tells who, from where, to where and why."""
+def test_move_is_logged_as_an_event(db: Any, person: Any) -> None:
     ann = person("ann", is_moderator=True)
     problem = single("p1", state=State.JUDGING)
     event = move(problem, State.WITHDRAWN, actor=ann, kind="withdraw", reason="a copy")
@@ -28,16 +27,15 @@ def test_a_move_is_written_down(db: Any, person: Any) -> None:
     assert Problem.objects.get().state == "withdrawn"
 
 
-def test_a_move_that_is_none_is_refused(db: Any) -> None:
-    """A problem can't go where its state does not lead, and then nothing is written."""
+def test_invalid_move_is_refused(db: Any) -> None:
     problem = single("p1", state=State.JUDGING)
     with pytest.raises(InputError, match="can't become 'judging'"):
         move(problem, State.JUDGING, actor=None, kind="reopen")
     assert not Event.objects.exists()
 
 
-def test_a_key_is_good_for_one_form(db: Any, ann: Any) -> None:
-    """Another form with the same key is refused, and does nothing; the first one is repeated."""
+def test_form_key_is_refused_for_another_form(db: Any, ann: Any) -> None:
+    """The same form gets its first result again."""
     key = new_key()
     assert process_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert process_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
@@ -48,8 +46,7 @@ def test_a_key_is_good_for_one_form(db: Any, ann: Any) -> None:
 
 
 @BOTH
-def test_a_form_sent_by_many_threads_acts_once(database: Any, ann: Any) -> None:
-    """Sixteen threads that send the same form act once, and all get the same result."""
+def test_form_sent_by_many_threads_acts_once(database: Any, ann: Any) -> None:
     key, acted = new_key(), []
 
     def send(number: int) -> tuple[dict[str, Any], bool]:

@@ -32,7 +32,7 @@ from winosmith.web.rounds.running import write_pool
 
 @pytest.fixture
 def handmade(db: Any, person: Any) -> Any:
-    """Import the twins written by hand as public problems."""
+    """Import the handwritten twins as public problems, and return them."""
     for pair in read_handwritten().twins:
         halves = [read_handwritten()[row] for row in pair]
         made = Twin.objects.create(ref=halves[0].twin_id, **map_to_twin(halves[0]))
@@ -50,12 +50,12 @@ FILES = {
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_each_format_is_what_the_library_writes(
+def test_each_file_equals_what_the_library_writes(
     handmade: Any, visit: Any, tmp_path: Path, file: str
 ) -> None:
-    """A file, of none too, is as `winosmith.formats.write` has it; what does not fit is shown.
+    """Problems that don't fit a format are reported before they are omitted.
 
-    Before a table comes the mark by which Excel reads UTF-8.
+    A table starts with the byte order mark by which Excel recognizes UTF-8.
     """
     assert {name: known.name for name, known in downloads.FILES.items()} == FILES
     third = Problem.objects.order_by("pk").last()
@@ -76,8 +76,7 @@ def test_each_format_is_what_the_library_writes(
         assert got.getvalue() == mark + (tmp_path / "expected").read_bytes()
 
 
-def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> None:
-    """Whoever does not accept HTML gets a refusal as a line of text; a browser gets a page."""
+def test_refused_program_gets_plain_text(handmade: Any, visit: Any) -> None:
     program, browser = {"Accept": "*/*"}, {"Accept": "text/html,*/*;q=0.8"}
     row = Problem.objects.order_by("pk").last()
     row.options = [*row.options, "the third"]
@@ -100,7 +99,7 @@ def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> No
 def test_tables_of_many_chunks_have_one_header(
     handmade: Any, monkeypatch: pytest.MonkeyPatch, visit: Any, tmp_path: Path
 ) -> None:
-    """Written in chunks whose columns differ, a table is the one that is written at once."""
+    """The columns of the chunks differ."""
     row = Problem.objects.order_by("id")[70]
     row.record = {**row.record, "extra": {"csv.colour": "red"}, "pronoun": "it"}
     row.options = [*row.options, "the third"]
@@ -112,8 +111,7 @@ def test_tables_of_many_chunks_have_one_header(
     assert body == codecs.BOM_UTF8 + (tmp_path / "whole.csv").read_bytes()
 
 
-def test_gzip_and_checksum(handmade: Any, visit: Any) -> None:
-    """NAME.gz is the same file packed, the same bytes each time; checksums are of each."""
+def test_gzip_and_checksum_files_match_the_plain_file(handmade: Any, visit: Any) -> None:
     plain, packed = (
         visit().get(f"/download/problems.csv{end}?domain=social").getvalue() for end in ("", ".gz")
     )
@@ -124,8 +122,7 @@ def test_gzip_and_checksum(handmade: Any, visit: Any) -> None:
         assert line == f"{hashlib.sha256(body).hexdigest()}  {name}\n"
 
 
-def test_an_unchanged_file_is_not_sent_again(handmade: Any, visit: Any) -> None:
-    """With the ETag of before, an answer is 304; a change of the data or of the form is not."""
+def test_unchanged_file_is_not_sent_again(handmade: Any, visit: Any) -> None:
     client = visit()
     tag = client.get("/download/problems.csv")["ETag"]
     again = client.get("/download/problems.csv", headers={"If-None-Match": tag})
@@ -137,10 +134,10 @@ def test_an_unchanged_file_is_not_sent_again(handmade: Any, visit: Any) -> None:
     assert (changed.status_code, changed["ETag"] == tag) == (200, False)
 
 
-def test_a_withdrawal_during_a_download_ends_it(
+def test_withdrawal_aborts_a_download(
     handmade: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is never other than its digest: withdrawn meanwhile, the download breaks off."""
+    """Otherwise the file would not match its digest."""
     monkeypatch.setattr(records, "CHUNK", 10)
     answer = visit().get("/download/problems.jsonl")
     parts = iter(answer.streaming_content)
@@ -152,14 +149,13 @@ def test_a_withdrawal_during_a_download_ends_it(
 
 
 @pytest.mark.parametrize("name", ["other.csv", "problems.exe", "problems.csv.zip", "..", "a%0ab"])
-def test_there_are_no_other_files(db: Any, visit: Any, name: str) -> None:
-    """A name that is none of ours is not found."""
+def test_unknown_file_names_are_not_found(db: Any, visit: Any, name: str) -> None:
     assert visit().get(f"/download/{name}").status_code == 404
 
 
 @pytest.mark.long
-def test_memory_does_not_grow_with_the_rows(db: Any, visit: Any) -> None:
-    """Four times the rows take no more memory than the numbers of the rows themselves."""
+def test_memory_hardly_grows_with_the_rows(db: Any, visit: Any) -> None:
+    """Four times the rows need at most 25 % more memory, for the numbers of the rows."""
     made = Twin.objects.create(ref="t")
 
     def add(first: int, last: int) -> None:
@@ -190,9 +186,10 @@ def test_memory_does_not_grow_with_the_rows(db: Any, visit: Any) -> None:
     assert peak() < few * 1.25
 
 
-def test_a_download_asks_the_database_a_fixed_number_of_times(handmade: Any, visit: Any) -> None:
-    """A file of 144 problems takes as many queries as one of 2: nothing is asked row by row."""
-    visit().get("/download/problems.csv").getvalue()  # the hour's first visit is counted anew
+def test_number_of_queries_does_not_depend_on_the_rows(handmade: Any, visit: Any) -> None:
+    visit().get(
+        "/download/problems.csv"
+    ).getvalue()  # the hour's first download needs other queries
     counts = []
     for query in ("", "?q=umbrella"):
         with CaptureQueriesContext(connection) as asked:
@@ -201,10 +198,9 @@ def test_a_download_asks_the_database_a_fixed_number_of_times(handmade: Any, vis
     assert counts[0] == counts[1]
 
 
-def test_votes_are_a_file_of_their_own(
+def test_votes_on_public_problems_can_be_downloaded(
     db: Any, visit: Any, twin: Any, bob: Any, tmp_path: Path
 ) -> None:
-    """The judges' answers to public problems come out as `winosmith.validate` reads them."""
     public, hidden = twin(state=("valid", "judging"))
     for problem in (public, hidden):
         vote(bob, problem, ambiguous=True, local_choice=1, shown=[1, 0], seconds=2.5)
@@ -217,36 +213,33 @@ def test_votes_are_a_file_of_their_own(
         assert votes[1].ambiguous
 
 
-def _written_aside() -> list[str]:
-    """Return the files of no name that this process holds open."""
+def _list_unnamed_files() -> list[str]:
+    """Return the deleted files that this process has open."""
     held = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
     return [name for name in held if name.endswith(" (deleted)")]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc tells of open files")
-def test_what_is_not_sent_is_let_go(handmade: Any, visit: Any) -> None:
-    """Neither 304 nor HEAD keeps a file open that was written aside."""
-    client, before = visit(), _written_aside()
+def test_unsent_responses_leave_no_file_open(handmade: Any, visit: Any) -> None:
+    client, before = visit(), _list_unnamed_files()
     for path in ("/download/votes.csv", "/download/votes.jsonl.gz"):
         tag = client.get(path)
         assert tag.getvalue()
         assert client.get(path, headers={"If-None-Match": tag["ETag"]}).status_code == 304
         assert client.head(path).status_code == 200
-        assert _written_aside() == before
+        assert _list_unnamed_files() == before
 
 
-def test_a_reader_who_leaves_keeps_nothing_open() -> None:
-    """A response that ends before its first byte lets go of the file that it would have sent."""
+def test_response_closed_early_closes_its_file() -> None:
     with tempfile.TemporaryFile() as file:
         source = HeadedFile(b"first", file)
         ClosingIterator(gzip_parts(source), source).close()
         assert file.closed
 
 
-def test_look_alikes_stay_singles_in_every_file(
+def test_look_alike_singles_stay_singles_in_every_file(
     db: Any, monkeypatch: pytest.MonkeyPatch, visit: Any, tmp_path: Path
 ) -> None:
-    """Downloads in any number of chunks, a round's pool and an export are read without twins."""
     for half in read_handwritten()[:6]:
         fields = records.map_to_problem(half)
         fields["record"] = {**fields.get("record", {}), "single": True}

@@ -1,4 +1,4 @@
-"""The pages for everyone, their filters, and the way from page to page."""
+"""Public pages: filters, and links from page to page."""
 
 import re
 from datetime import UTC, datetime
@@ -16,12 +16,11 @@ from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def _refs(**query: str) -> set[str]:
+def _find_refs(**query: str) -> set[str]:
     return set(Filters(query).apply().values_list("ref", flat=True))
 
 
-def test_each_filter_narrows(twin: Any, ann: Any) -> None:
-    """Domain, twins or singles, contributor, days and agreement each leave what they say."""
+def test_each_filter_selects_its_problems(twin: Any, ann: Any) -> None:
     social = twin(ann, domain="social")
     single = twin(domain="physical", state=("valid", "rejected"))[:1]
     other = twin(domain="farm")
@@ -30,26 +29,34 @@ def test_each_filter_narrows(twin: Any, ann: Any) -> None:
     Verdict.objects.create(problem=social[0], counts="3", valid=True)
     Verdict.objects.create(problem=social[1], counts="2,1", valid=True)
     s, one, o = ({row.ref for row in rows} for rows in (social, single, other))
-    assert _refs() == s | one | o
-    assert (_refs(domain="social"), _refs(domain="physical"), _refs(domain="other")) == (s, one, o)
-    assert (_refs(twins="twins"), _refs(twins="singles")) == (s | o, one)
-    assert (_refs(contributor=get_pseudonym(ann)), _refs(contributor="p-000000000000")) == (
+    assert _find_refs() == s | one | o
+    assert (
+        _find_refs(domain="social"),
+        _find_refs(domain="physical"),
+        _find_refs(domain="other"),
+    ) == (s, one, o)
+    assert (_find_refs(twins="twins"), _find_refs(twins="singles")) == (s | o, one)
+    assert (
+        _find_refs(contributor=get_pseudonym(ann)),
+        _find_refs(contributor="p-000000000000"),
+    ) == (
         s,
         set(),
     )
-    assert (_refs(until="2026-01-31"), _refs(until="2026-01-30")) == (s, set())
-    assert (_refs(since="2026-02-01"), _refs(since="2026-01-31")) == (one | o, s | one | o)
-    assert _refs(since="0001-01-01", until="9999-12-31") == s | one | o
-    assert _refs(agreement="all") == {social[0].ref}
-    assert _refs(agreement="most") == {social[1].ref}
-    assert _refs(agreement="none") == one | o
-    assert _refs(domain="social", agreement="all", q="large") == {social[0].ref}
+    assert (_find_refs(until="2026-01-31"), _find_refs(until="2026-01-30")) == (s, set())
+    assert (_find_refs(since="2026-02-01"), _find_refs(since="2026-01-31")) == (
+        one | o,
+        s | one | o,
+    )
+    assert _find_refs(since="0001-01-01", until="9999-12-31") == s | one | o
+    assert _find_refs(agreement="all") == {social[0].ref}
+    assert _find_refs(agreement="most") == {social[1].ref}
+    assert _find_refs(agreement="none") == one | o
+    assert _find_refs(domain="social", agreement="all", q="large") == {social[0].ref}
 
 
-def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
-    visit: Any, twin: Any, ann: Any
-) -> None:
-    """Asked for by their pseudonym they are nobody; a moderator finds them all the same."""
+def test_pseudonym_without_public_problems_looks_unknown(visit: Any, twin: Any, ann: Any) -> None:
+    """Moderators find the person anyway, by `find_person`."""
     twin(ann, state=("judging", "held"))
     pages = [
         visit().get(f"/problems/?contributor={name}").content.decode().replace(name, "")
@@ -59,10 +66,10 @@ def test_a_pseudonym_tells_of_nobody_who_wrote_nothing_public(
     assert find_person(get_pseudonym(ann)) == ann
 
 
-def test_who_guesses_pseudonyms_has_not_all_of_them_made(
+def test_unknown_pseudonym_recomputes_only_new_and_erased(
     person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once made, only those of who came since are made anew, and of the erased."""
+    """Otherwise each guess at a pseudonym would recompute all of them."""
     monkeypatch.setattr(models, "_cached_keys", {})
     old, gone = person("old"), person("gone")
     assert models.find_person(models.get_pseudonym(old)) == old
@@ -88,16 +95,16 @@ def test_who_guesses_pseudonyms_has_not_all_of_them_made(
         {"twins": "3"},
     ],
 )
-def test_a_filter_that_is_none_is_told(visit: Any, twin: Any, query: dict[str, str]) -> None:
-    """A filter that can't be used shows no problem and no file, and says so with status 422."""
+def test_invalid_filter_is_refused_without_problems(
+    visit: Any, twin: Any, query: dict[str, str]
+) -> None:
     twin()
     for path in ("/problems/", "/download/", "/download/problems.csv"):
         answer = visit().get(path, query)
         assert (answer.status_code, b"shelf" in answer.content) == (422, False)
 
 
-def test_pages_lead_on_and_back(visit: Any, twin: Any) -> None:
-    """Following "Older" shows every problem once, newest first; "Newer" leads the same way back."""
+def test_older_and_newer_links_page_through_all_problems(visit: Any, twin: Any) -> None:
     for _ in range(26):
         twin()
     client, path, seen, pages = visit(), "/problems/?q=trophy", [], []
@@ -117,8 +124,7 @@ def test_pages_lead_on_and_back(visit: Any, twin: Any) -> None:
         assert re.findall(r"/problems/(p\d+[ab])/", back) == expected
 
 
-def test_a_page_mark_tells_nothing() -> None:
-    """A mark is undone by this site alone, and another text is none."""
+def test_page_key_round_trips_and_forgeries_are_rejected() -> None:
     assert [decrypt_key(encrypt_key(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
     mark = encrypt_key(5)
     assert len(mark) == 32
@@ -126,11 +132,9 @@ def test_a_page_mark_tells_nothing() -> None:
     assert decrypt_key(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
 
 
-def test_the_first_page_shows_what_people_agreed_on_most(
+def test_first_page_shows_the_twin_with_most_unanimous_votes(
     visit: Any, twin: Any, forgotten: None
 ) -> None:
-    """The twin with most votes, all alike, is shown; never the newest, nor one nobody judged."""
-
     def told() -> str:
         return str(visit().get("/").content.decode())
 
@@ -147,10 +151,10 @@ def test_the_first_page_shows_what_people_agreed_on_most(
 
 
 @pytest.mark.parametrize("path", ["/problems/", "/perturb/"])
-def test_an_empty_list_says_when_problems_become_public(
+def test_empty_list_states_when_problems_become_public(
     db: Any, visit: Any, rules: Any, path: str
 ) -> None:
-    """A valid half waits for the other half, unless the site has no wait."""
+    """A valid half waits for the other half, unless `wait_days` is 0."""
     assert "after 14 days" in visit().get(path).content.decode()
     rules(wait_days=0)
     assert "once judges find it valid.</p>" in visit().get(path).content.decode().replace("\n", "")

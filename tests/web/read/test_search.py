@@ -1,4 +1,4 @@
-"""The full-text index: what it finds, and that it is in step whatever is done to the table."""
+"""The full-text index: what it finds, and that it follows every change of the table."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from winosmith.web.problems.search import create_index
 from winosmith.web.read.public import Filters
 
 
-def _found(text: str) -> set[str]:
+def _search(text: str) -> set[str]:
     return set(Filters({"q": text}).apply().values_list("ref", flat=True))
 
 
@@ -39,48 +39,44 @@ SEARCHES = {
     '"trophy" NOT': True,
     "the _ was": True,
 }
-"""What is typed, and whether it finds the sentence; "not" is one of its words."""
+"""Queries, and whether they find the sentence, which contains the word "not" itself."""
 
 
 @pytest.mark.parametrize("rare", [1, 1000])
 @BOTH
-def test_words_are_found(
+def test_both_databases_find_the_same_words(
     database: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
 ) -> None:
-    """Both databases find the same: whole words in any case, phrases, and not what has a minus.
-
-    So they do for words that are rare and for words that count as common.
-    """
+    """The result doesn't depend on whether words count as rare or as common."""
     monkeypatch.setattr("winosmith.web.problems.search.RARE", rare)
     halves = {half.ref for half in twin()}
-    found = {text: _found(text) == halves for text in SEARCHES}
+    found = {text: _search(text) == halves for text in SEARCHES}
     assert found == SEARCHES
-    assert all(_found(text) in (set(), halves) for text in SEARCHES)
+    assert all(_search(text) in (set(), halves) for text in SEARCHES)
 
 
 @BOTH
-def test_the_index_follows_every_change(database: Any, twin: Any) -> None:
-    """A row is found from when it becomes public until it stops being so, by any statement."""
+def test_index_follows_every_change(database: Any, twin: Any) -> None:
     first, second = twin(state=("judging", "valid"))
-    assert _found("trophy") == {second.ref}
+    assert _search("trophy") == {second.ref}
     Problem.objects.filter(pk=first.pk).update(state="valid")
-    assert _found("trophy") == {first.ref, second.ref}
+    assert _search("trophy") == {first.ref, second.ref}
     for hidden in ({"embargo": True}, {"gold": True}, {"state": "withdrawn"}):
         Problem.objects.filter(pk=second.pk).update(**hidden)
-        assert _found("trophy") == {first.ref}
+        assert _search("trophy") == {first.ref}
         Problem.objects.filter(pk=second.pk).update(embargo=False, gold=False, state="valid")
-        assert _found("trophy") == {first.ref, second.ref}
+        assert _search("trophy") == {first.ref, second.ref}
     Problem.objects.filter(pk=first.pk).update(sentence="A piano is where the _ was.")
-    assert (_found("trophy"), _found("piano")) == ({second.ref}, {first.ref})
+    assert (_search("trophy"), _search("piano")) == ({second.ref}, {first.ref})
     Problem.objects.filter(pk=second.pk).delete()
-    assert _found("trophy") == set()
+    assert _search("trophy") == set()
 
 
 @BOTH
-def test_the_index_comes_back_after_the_table_was_rebuilt(database: Any, twin: Any) -> None:
-    """If a migration dropped the index, the next start makes it again, with what is public.
+def test_dropped_index_is_created_again(database: Any, twin: Any) -> None:
+    """A migration that rebuilds the table may drop the index.
 
-    One that ends before SQLite's index is filled leaves none.
+    A start that is interrupted before SQLite's index is filled leaves no index.
     """
 
     def stop(execute: Callable[..., Any], query: str, *rest: Any) -> Any:
@@ -100,14 +96,13 @@ def test_the_index_comes_back_after_the_table_was_rebuilt(database: Any, twin: A
         create_index()
     create_index()
     create_index()
-    assert _found("trophy") == {first.ref}
+    assert _search("trophy") == {first.ref}
     second.state = "valid"
     second.save()
-    assert _found("trophy") == {first.ref, second.ref}
+    assert _search("trophy") == {first.ref, second.ref}
 
 
-def test_what_was_searched_for_is_marked(db: Any, visit: Any, twin: Any) -> None:
-    """The words that were found are marked in the sentence, no parts of words."""
+def test_found_words_are_marked_but_not_parts_of_words(db: Any, visit: Any, twin: Any) -> None:
     twin(word="hat")
     page = visit().get("/problems/?q=hat").content.decode()
     assert page.count("<mark>hat</mark>") == 2

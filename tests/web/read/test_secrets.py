@@ -1,4 +1,4 @@
-"""What nobody may see changes nothing on any public page, in any file, search, count or header."""
+"""Hidden problems change no public page, file, search, count or header."""
 
 import re
 from typing import Any
@@ -20,12 +20,12 @@ HIDDEN: dict[str, dict[str, Any]] = {
     "gold": {"gold": True},
     "rejected, gold": {"state": ("rejected", "rejected"), "gold": True},
 }
-"""Every way not to be public, but for a rejection, which the funnel counts."""
+"""Every way not to be public, except a plain rejection, which the funnel counts."""
 
 PAGES = ("/", "/problems/", "/download/", "/guidelines/", "/card/", "/card/data-card.md")
 
 
-def _queries(author: str) -> list[str]:
+def _list_queries(author: str) -> list[str]:
     return [
         "",
         "?q=zebra",
@@ -40,18 +40,18 @@ def _queries(author: str) -> list[str]:
     ]
 
 
-def _answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
-    """Return all that a visitor can get: status, body and what the headers tell of the data."""
+def _get_answers(client: Any, author: str) -> dict[str, tuple[Any, ...]]:
+    """Return what a visitor can get: status, body, and headers that describe the data."""
     files = [f"/download/{name}?fitting=1" for name in (*FILES, *VOTES)]
     narrowed = [
         f"{path}{query}"
         for path in ("/problems/", "/download/", "/download/problems.jsonl", "/download/votes.csv")
-        for query in _queries(author)
+        for query in _list_queries(author)
     ]
-    return {path: _answer(client, path) for path in (*PAGES, *files, *narrowed)}
+    return {path: _get_answer(client, path) for path in (*PAGES, *files, *narrowed)}
 
 
-def _answer(client: Any, path: str) -> tuple[Any, ...]:
+def _get_answer(client: Any, path: str) -> tuple[Any, ...]:
     answer = client.get(path)
     body = answer.getvalue()
     body = re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", body)
@@ -60,32 +60,30 @@ def _answer(client: Any, path: str) -> tuple[Any, ...]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
-def test_what_is_hidden_changes_nothing(
+def test_hidden_twins_change_no_answer(
     db: Any, visit: Any, twin: Any, person: Any, ann: Any, monkeypatch: pytest.MonkeyPatch, who: str
 ) -> None:
-    """With hidden twins beside the public ones, every answer is the same, byte for byte."""
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
     eve = person("eve")
     twin(ann)
     client = visit(eve if who == "account" else None)
-    before = _answers(client, get_pseudonym(ann))
+    before = _get_answers(client, get_pseudonym(ann))
     kinds = HIDDEN if who == "visitor" else ["embargo"]
     for kind in kinds:
         hidden = twin(ann, word="zebra", domain="farm", **HIDDEN[kind])
-        after = _answers(client, get_pseudonym(ann))
+        after = _get_answers(client, get_pseudonym(ann))
         assert [(kind, path) for path in before if before[path] != after[path]] == []
         ref = hidden[0].ref
-        status, body, *rest = _answer(client, f"/problems/{ref}/")
-        other = _answer(client, "/problems/half999999a/")
+        status, body, *rest = _get_answer(client, f"/problems/{ref}/")
+        other = _get_answer(client, "/problems/half999999a/")
         assert (status, body.replace(ref.encode(), b"half999999a"), *rest) == other
         assert status == 404
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
-def test_a_hidden_half_stays_hidden_beside_its_public_one(
+def test_hidden_half_of_a_public_half_is_not_shown(
     db: Any, visit: Any, twin: Any, state: str
 ) -> None:
-    """The page of a public half, and the list, keep the other half until it is public."""
     shown, hidden = twin(state=("valid", state))
     for path in (f"/problems/{shown.ref}/", "/problems/", "/"):
         page = visit().get(path).content.decode()
@@ -94,10 +92,10 @@ def test_a_hidden_half_stays_hidden_beside_its_public_one(
     assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
 
 
-def test_a_judge_who_read_a_half_is_not_asked_about_the_other(
+def test_reading_a_half_marks_the_other_as_seen(
     db: Any, visit: Any, twin: Any, person: Any, bob: Any, ann: Any
 ) -> None:
-    """A page that shows a public half whose other half is being judged is noted for an account."""
+    """A judge who read one half must not be asked about the other."""
     eve = person("eve")
     shown, waiting = twin(state=("valid", "judging"))
     visit(bob).get("/problems/")

@@ -1,4 +1,4 @@
-"""Perturbed problems on the public pages: family, depths, and no word that is hidden."""
+"""Perturbed problems on public pages: family, depths, and no hidden words."""
 
 from typing import Any
 
@@ -11,32 +11,30 @@ from winosmith.web.read.public import get_stats
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def _text(client: Any, path: str) -> str:
+def _get_text(client: Any, path: str) -> str:
     answer = client.get(path)
     assert answer.status_code == 200
     return str(answer.getvalue().decode())
 
 
-def test_a_version_tells_how_it_came_about(visit: Any) -> None:
-    """The page links root, parent and family, marks the edits, and tells the three depths."""
+def test_version_page_shows_family_edits_and_depths(visit: Any) -> None:
     top = root()
     middle = child(top, new=("fit", "belong"))
     last = child(middle, new=("big", "large"), declared=4)
-    page = _text(visit(), f"/problems/{last.ref}/")
+    page = _get_text(visit(), f"/problems/{last.ref}/")
     for path in (f"/problems/{top.ref}/", f"/problems/{middle.ref}/", f"/perturb/{last.ref}/"):
         assert f'href="{path}"' in page
     assert f'href="/families/{top.ref}/?version={last.ref}"' in page
     assert "declared 4, lineage 2, edit 2" in page
     assert page.count("<ins>") == 2
-    assert f'href="/families/{top.ref}/"' in _text(visit(), f"/problems/{top.ref}/")
-    assert "/families/" not in _text(visit(), f"/problems/{root().ref}/").split("<main")[1]
+    assert f'href="/families/{top.ref}/"' in _get_text(visit(), f"/problems/{top.ref}/")
+    assert "/families/" not in _get_text(visit(), f"/problems/{root().ref}/").split("<main")[1]
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
-def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
+def test_no_page_or_file_contains_words_of_a_hidden_parent(
     visit: Any, person: Any, ann: Any, state: str
 ) -> None:
-    """Pages, lists and every file hold the version, and no word that its parent alone has."""
     eve = person("eve")
     top = root(ann)
     hidden = child(top, ann, new=("not fit", "secretly fit"), state=state)
@@ -45,22 +43,21 @@ def test_no_page_or_file_tells_a_word_of_a_hidden_parent(
     paths += [f"/problems/?family={last.ref}", *(f"/download/{name}?fitting=1" for name in FILES)]
     for who in (None, eve):
         for path in paths:
-            assert "secretly" not in _text(visit(who), path)
+            assert "secretly" not in _get_text(visit(who), path)
         assert visit(who).get(f"/problems/{hidden.ref}/").status_code == 404
-        assert f'"{hidden.ref}"' not in _text(visit(who), f"/problems/{last.ref}/")
-    assert "not public" in _text(visit(eve), f"/problems/{last.ref}/")
-    assert "secretly" in _text(visit(ann), f"/problems/{last.ref}/")
+        assert f'"{hidden.ref}"' not in _get_text(visit(who), f"/problems/{last.ref}/")
+    assert "not public" in _get_text(visit(eve), f"/problems/{last.ref}/")
+    assert "secretly" in _get_text(visit(ann), f"/problems/{last.ref}/")
 
 
-def test_lists_are_narrowed_to_a_family(visit: Any) -> None:
-    """`family` finds the public ones of a family by any of them; `kind` parts them from roots."""
+def test_lists_can_be_filtered_by_family_and_kind(visit: Any) -> None:
     top, other = root(), root(word="mug")
     middle = child(top, new=("fit", "belong"))
     last, stranger = child(middle), child(other)
     everything = {top.ref, middle.ref, last.ref, other.ref, stranger.ref}
 
     def found(query: str) -> set[str]:
-        page = _text(visit(), f"/problems/?{query}")
+        page = _get_text(visit(), f"/problems/?{query}")
         return {ref for ref in everything if f"/problems/{ref}/" in page}
 
     assert found(f"family={top.ref}") == found(f"family={last.ref}") == {
@@ -71,15 +68,14 @@ def test_lists_are_narrowed_to_a_family(visit: Any) -> None:
     assert found(f"kind=perturbed&family={other.ref}") == {stranger.ref}
 
 
-def test_the_family_of_a_hidden_root_is_found_by_its_id(visit: Any) -> None:
-    """The root's id, which the data hold, finds its public versions though it is not public."""
+def test_family_of_a_hidden_root_is_found_by_its_id(visit: Any) -> None:
+    """Exported data contain the id of the root."""
     top = root(state="rejected")
     made = child(top)
-    assert f"/problems/{made.ref}/" in _text(visit(), f"/problems/?family={top.ref}")
+    assert f"/problems/{made.ref}/" in _get_text(visit(), f"/problems/?family={top.ref}")
 
 
-def test_figures_count_versions_apart() -> None:
-    """Perturbed problems are no singles: figures count them and their families by themselves."""
+def test_statistics_count_versions_separately() -> None:
     top = root()
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))

@@ -1,4 +1,4 @@
-"""A round that was carried out in earnest, once, to be stored by whichever test wants it."""
+"""A real round, run once per session, whose results tests store on their site."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tests.web.rounds.making import SMALL, fill
 from winosmith import rounds
 
 TWINS = 70
-"""Enough for a filter with phases, dev, test and roots."""
+"""Number of twins: enough for a filter with phases, dev, test and roots."""
 
 WORDS = {"name": "words", "solver": "association", "learn": True}
 
@@ -22,8 +22,8 @@ class Carried:
     """A finished round of the practice pool.
 
     Attributes:
-        found: what `winosmith.rounds` made of it.
-        recipe: its table.
+        found: Result of `winosmith.rounds`.
+        recipe: Its recipe as a table.
     """
 
     found: rounds.Round
@@ -32,7 +32,7 @@ class Carried:
 
 @pytest.fixture(scope="session")
 def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
-    """Run a round of the pool that `fill` puts on a site, without votes."""
+    """Run a round without votes on the pool that `fill` puts on a site."""
     from winosmith import formats, practice
 
     folder = tmp_path_factory.mktemp("carried")
@@ -45,7 +45,7 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Carried:
 
 @pytest.fixture
 def stored(carried: Carried) -> Callable[..., Any]:
-    """Return a maker of rounds that are done, of a pool that is on the site: `stored("one")`."""
+    """Return a function that stores a finished round of the site's pool: `stored("one")`."""
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.running import store_results
 
@@ -68,7 +68,7 @@ def stored(carried: Carried) -> Callable[..., Any]:
 
 @pytest.fixture
 def wren() -> Any:
-    """Return who wrote the pool."""
+    """Return a function that returns the contributor of the pool."""
     from winosmith.web.people.models import Person
 
     return lambda: Person.objects.get(name="wren")

@@ -1,6 +1,6 @@
-"""A site with a pool: twins of a practice crowd that give themselves away, with judges' votes.
+"""A site with a pool: practice twins with crowd-like artifacts, and judges' votes.
 
-`fill` runs in a test's process, or by `Served.do(FILL)` in one beside a server.
+`fill` runs in a test's process, or by `Served.do(FILL)` in a process next to a server.
 """
 
 from typing import Any
@@ -19,11 +19,11 @@ SMALL = {
     "split": {"dev": 0.2, "test": 0.2},
     "roots": 4,
 }
-"""A recipe of a round that is over in seconds."""
+"""A recipe of a round that takes seconds."""
 
 
 def carried_out(round_: Any) -> None:
-    """Carry out a round as the worker does."""
+    """Run a round as the worker does."""
     from tests.web.working import work_off
     from winosmith.web.rounds.running import queue_round
 
@@ -32,7 +32,7 @@ def carried_out(round_: Any) -> None:
 
 
 def fill(twins: int, *, votes: bool = True) -> list[str]:
-    """Make public twins of somebody named "wren", three votes each; return the problems' ids."""
+    """Create public twins by "wren", with three votes each; return the problems' ids."""
     from winosmith import practice
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem, State, Twin
@@ -57,7 +57,7 @@ def fill(twins: int, *, votes: bool = True) -> list[str]:
 
 
 def _fields(problem: Any) -> dict[str, Any]:
-    """Return a row's columns as if it had been written on the site: with no origin of its own."""
+    """Return a row's columns without an origin, as if it had been written on the site."""
     from winosmith.web.problems.records import map_to_problem
 
     fields = map_to_problem(problem)
@@ -66,7 +66,7 @@ def _fields(problem: Any) -> dict[str, Any]:
 
 
 def _vote(wren: Any, refs: list[str]) -> None:
-    """Let three judges choose the answer of each problem, but one of them not of every ninth."""
+    """Let three judges answer each problem correctly, except one judge on every ninth."""
     from django.utils import timezone
 
     from winosmith.web.judge.models import Slot

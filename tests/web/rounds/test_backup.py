@@ -1,4 +1,4 @@
-"""Backups hold the recipes and the finished rounds of a site, and nothing that leads elsewhere."""
+"""Backups contain a site's recipes and finished rounds, and no path outside the site."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from winosmith.web import Site, _backup
 
 @pytest.fixture
 def kept(prepared_site: Path, carried: Carried, tmp_path: Path) -> Path:
-    """Return the folder of a site with a recipe, a finished round, and one under way."""
+    """Return the folder of a site with recipes, a finished round and an unfinished one."""
     folder = tmp_path / "site"
     shutil.copytree(prepared_site, folder)
     shutil.copytree(carried.found.folder, folder / "rounds" / "spring" / "results")
@@ -31,8 +31,8 @@ def kept(prepared_site: Path, carried: Carried, tmp_path: Path) -> Path:
     return folder
 
 
-def test_finished_rounds_and_recipes_come_back(kept: Path, tmp_path: Path) -> None:
-    """Every file of a finished round is there again, byte for byte; what is under way is not."""
+def test_finished_rounds_and_recipes_are_restored(kept: Path, tmp_path: Path) -> None:
+    """Unfinished rounds and symbolic links are omitted."""
     _backup.backup(Site.open(kept), tmp_path / "site.tar.gz")
     _backup.restore(tmp_path / "site.tar.gz", tmp_path / "again")
     again = tmp_path / "again"
@@ -55,8 +55,7 @@ def test_finished_rounds_and_recipes_come_back(kept: Path, tmp_path: Path) -> No
         "rounds/a/b\n",
     ],
 )  # fmt: skip
-def test_a_file_elsewhere_is_refused(kept: Path, tmp_path: Path, name: str) -> None:
-    """An archive whose manifest names a file that no backup of ours holds is none."""
+def test_unexpected_file_in_the_manifest_is_refused(kept: Path, tmp_path: Path, name: str) -> None:
     _backup.backup(Site.open(kept), tmp_path / "site.tar")
     with (
         tarfile.open(tmp_path / "site.tar") as old,

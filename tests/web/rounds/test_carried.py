@@ -1,4 +1,4 @@
-"""A whole round on a site: pool, build, solvers, database; broken off, it goes on."""
+"""A whole round on a site: pool, build, solvers and database, also after an interruption."""
 
 import json
 import shutil
@@ -19,23 +19,23 @@ from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.running import store_results, write_pool
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _read_records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(autouse=True)
-def _no_files_stay(site: Any) -> Iterator[None]:
+def _remove_rounds(site: Any) -> Iterator[None]:
     """Let the next test use the same names."""
     yield
     shutil.rmtree(site.folder / "rounds", ignore_errors=True)
 
 
 class BreakError(BaseException):
-    """Stands for what ends a process in the middle."""
+    """Stands for the sudden end of a process."""
 
 
-def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let the round break off when its step begins."""
+def _interrupt(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Interrupt the round at the start of the step with this name."""
     place = running.ProgressReporter._find_step
 
     def broken(self: Any, title: str) -> int:
@@ -46,22 +46,22 @@ def _break_off(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(running.ProgressReporter, "_find_step", broken)
 
 
-def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
+def test_interrupted_round_resumes_and_places_every_problem(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Broken off before its solvers, it keeps pool and vectors, ends, and places every problem."""
+    """It keeps its pool and its embeddings."""
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
     hidden.update(embargo=True)
     made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
     with monkeypatch.context() as patch:
-        _break_off(patch, "solving with words")
+        _interrupt(patch, "solving with words")
         with pytest.raises(BreakError):
             carried_out(made)
     assert (fresh(made).state, made.doing["step"]) == ("running", "writing")
     vectors = made.folder / "results/build/private/embeddings.npy"
     before = vectors.stat().st_mtime_ns
-    hidden.update(embargo=False)  # what becomes public meanwhile is for the next round
+    hidden.update(embargo=False)  # problems published meanwhile wait for the next round
     carried_out(made)
     assert (fresh(made).state, made.error, made.busy) == ("done", "", False)
     assert vectors.stat().st_mtime_ns == before
@@ -77,14 +77,13 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
         assert place.score >= SMALL["filter"]["threshold"]
         assert place.asked <= SMALL["filter"]["ensemble_size"]
     roots = list(places.exclude(root=None).order_by("root").values_list("problem__sentence"))
-    asked = [(one["sentence"],) for one in _records(made.folder / "results/roots.jsonl")]
+    asked = [(one["sentence"],) for one in _read_records(made.folder / "results/roots.jsonl")]
     assert roots == asked
     assert Problem.objects.exclude(state="valid").count() == 0
 
 
 @pytest.mark.long
-def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: Any) -> None:
-    """Whole twins go, each with its margin, and the page names the filter and what is left."""
+def test_mirror_filter_removes_whole_twins_with_margins(db: Any, visit: Any) -> None:
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
     made = rules.create_round("one", recipe)
@@ -99,12 +98,12 @@ def test_a_round_by_the_mirror_filter_is_carried_out_and_shown(db: Any, visit: A
     assert "filtered separately (before the filter:" in page
 
 
-def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored: Any) -> None:
-    """Stored again, as after an interrupt, no place and no figure changes."""
+def test_storing_results_again_changes_nothing(database: Any, carried: Any, stored: Any) -> None:
+    """A worker may store them again after an interruption."""
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
     assert len(before) == 2 * TWINS
-    assert not store_results(made, carried.found, lambda done: None)  # it runs no more
+    assert not store_results(made, carried.found, lambda done: None)  # it is no longer running
     Round.objects.filter(pk=made.pk).update(state="running", record=None)
     assert store_results(made, carried.found, lambda done: None)
     assert list(Place.objects.order_by("pk").values()) == before
@@ -114,8 +113,8 @@ def test_what_came_of_a_round_is_stored_once(database: Any, carried: Any, stored
 
 
 @pytest.mark.long
-def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> None:
-    """Its solvers answer the last round's dev, and each figure stands beside the last one."""
+def test_second_round_is_compared_with_the_first(db: Any, stored: Any) -> None:
+    """Its solvers also answer the dev split of the first round."""
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
     Problem.objects.filter(pk__in=Problem.objects.values("pk")[:6]).update(embargo=True)
@@ -131,14 +130,13 @@ def test_the_second_round_is_compared_with_the_first(db: Any, stored: Any) -> No
     stayed, new = (sum(made.record["sides"][key].values()) for key in ("stayed", "new"))
     assert (stayed, new) == (made.record["build"]["kept"], 0)
     sides = [
-        {line["id"]: line["side"] for line in _records(made.folder / name)}
+        {line["id"]: line["side"] for line in _read_records(made.folder / name)}
         for name in ("results/build/private/sides.jsonl",)
     ]
-    assert len(sides[0]) == 2 * TWINS  # what is under embargo now was published before
+    assert len(sides[0]) == 2 * TWINS  # includes the embargoed problems, published before
 
 
-def test_the_pool_is_what_downloads_have(database: Any) -> None:
-    """Nobody's name and nothing that is not public is handed over; votes stand under pseudonyms."""
+def test_pool_contains_only_public_problems_and_pseudonyms(database: Any) -> None:
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)
     Problem.objects.filter(ref=refs[1]).update(gold=True)
@@ -147,7 +145,7 @@ def test_the_pool_is_what_downloads_have(database: Any) -> None:
         Problem.objects.filter(ref=ref).update(state=state)
     made = rules.create_round("pool", {**SMALL, "solvers": [WORDS]})
     folder = write_pool(made)
-    problems, votes = (_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
+    problems, votes = (_read_records(folder / name) for name in ("problems.jsonl", "votes.jsonl"))
     assert {one["id"] for one in problems} == set(refs[6:]) == {v["problem_id"] for v in votes}
     wren = get_pseudonym(Person.objects.get(name="wren"))
     assert {one["origin"]["author"] for one in problems} == {wren}
@@ -156,10 +154,10 @@ def test_the_pool_is_what_downloads_have(database: Any) -> None:
     assert "judge-" not in whole
 
 
-def test_why_a_round_failed_is_told_and_it_can_go_on(
+def test_failed_round_states_its_reason_and_can_resume(
     db: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a solver lacks is told before anything is built; put right, the round goes on."""
+    """A solver's missing data are reported before anything is built."""
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
     made = rules.create_round("one", {**SMALL, "solvers": [away]})
@@ -170,14 +168,13 @@ def test_why_a_round_failed_is_told_and_it_can_go_on(
     rules.resume_round(made)
     (db.folder / "texts-of-mine").mkdir()
     (db.folder / "texts-of-mine" / "one.txt").write_text("The trophy is large.\n")
-    _break_off(monkeypatch, "embedding")
+    _interrupt(monkeypatch, "embedding")
     with pytest.raises(BreakError):
         carried_out(made)
     assert (fresh(made).state, made.doing["step"], made.error) == ("running", "checking", "")
 
 
-def test_a_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cancelled while a step is at work, a round goes no further, and says nothing of an error."""
+def test_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(TWINS, votes=False)
     made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
     noted = running.ProgressReporter._update_row

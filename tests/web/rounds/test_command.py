@@ -1,4 +1,4 @@
-"""`winosmith round --site`, next to a site that is not served."""
+"""`winosmith round --site` and `winosmith admin round`, on a site that is not served."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ from winosmith.web.rounds.models import Round
 
 @pytest.fixture
 def carry_out(db: Any) -> Callable[..., str]:
-    """Return a runner of `winosmith round --site SITE …`, which returns what was printed."""
+    """Return a function that runs `winosmith round --site SITE …` and returns its output."""
     from winosmith.cli.round import command
 
     return lambda *words, code=0: _run(command, ["--site", str(db.folder), *words], code)
@@ -44,8 +44,8 @@ collection = "texts"
 """
 
 
-def test_a_round_is_carried_out_by_a_command(db: Any, carry_out: Any, tmp_path: Path) -> None:
-    """It fails with the reason, goes on with the recipe that it had, ends; the next is another."""
+def test_command_runs_resumes_and_publishes_rounds(db: Any, carry_out: Any, tmp_path: Path) -> None:
+    """A failed round resumes with its stored recipe."""
     fill(60, votes=False)
     recipe = tmp_path / "mine.toml"
     recipe.write_text(RECIPE, "utf-8")
@@ -69,8 +69,8 @@ def test_a_round_that_was_broken_off_goes_on(db: Any, carry_out: Any) -> None:
     assert "one failed" in carry_out(code=1)
 
 
-def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Any) -> None:
-    """A file in recipes/ goes by its name, and its paths are seen from there."""
+def test_recipe_in_the_site_folder_is_found_by_name(db: Any, carry_out: Any) -> None:
+    """Its paths are relative to the folder of recipes."""
     fill(10, votes=False)
     folder = db.folder / "recipes"
     folder.mkdir(exist_ok=True)
@@ -91,8 +91,7 @@ def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Any) -> None:
         (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),
     ],
 )
-def test_what_says_two_things_is_refused(words: list[str], why: str) -> None:
-    """A site and a folder can't both be meant, nor neither."""
+def test_conflicting_or_missing_options_are_refused(words: list[str], why: str) -> None:
     from winosmith.cli.round import command
 
     assert why in _run(command, words, 1)

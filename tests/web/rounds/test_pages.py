@@ -1,4 +1,4 @@
-"""What people see of rounds, and what nobody does."""
+"""The pages and files of rounds: who sees what."""
 
 import json
 import os
@@ -23,37 +23,36 @@ from winosmith.web.rounds.results import erase_remaining_texts
 from winosmith.web.rounds.running import publish_round
 
 
-def _text(answer: Any) -> str:
+def _get_text(answer: Any) -> str:
     return str(answer.getvalue().decode())
 
 
-def _files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
+def _get_files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]]]:
     paths = {which: f"/rounds/round/{name}/{which}.jsonl" for which in ("kept", "dropped")}
     return {
-        which: [json.loads(line) for line in _text(browser.get(path)).splitlines()]
+        which: [json.loads(line) for line in _get_text(browser.get(path)).splitlines()]
         for which, path in paths.items()
     }
 
 
-def test_a_round_is_everyones_once_it_is_published(
+def test_unpublished_round_is_visible_only_to_moderators(
     db: Any, stored: Any, eva: Any, visit: Any
 ) -> None:
-    """Before, moderators alone find it in the list, and read that others don't see its page."""
     made = stored(published=False)
     moderator, visitor = visit(eva), visit()
     assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 404
-    assert "round/one/" not in _text(visitor.get("/rounds/"))
-    assert "round/one/" in _text(moderator.get("/rounds/"))
-    assert "Only moderators see this page" in _text(moderator.get("/rounds/round/one/"))
+    assert "round/one/" not in _get_text(visitor.get("/rounds/"))
+    assert "round/one/" in _get_text(moderator.get("/rounds/"))
+    assert "Only moderators see this page" in _get_text(moderator.get("/rounds/round/one/"))
     publish_round(None, made)
     assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 200
-    assert "round/one/" in _text(visitor.get("/rounds/"))
+    assert "round/one/" in _get_text(visitor.get("/rounds/"))
 
 
-def test_an_admin_starts_stops_and_resumes_a_round(
+def test_admin_starts_stops_and_resumes_a_round(
     db: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the pages of rounds and by the page of jobs; round and job say the same each time."""
+    """The states of the round and of its job agree, whichever page is used."""
     fill(10)
     (db.folder / "recipes").mkdir(exist_ok=True)
     (db.folder / "recipes" / "quick.toml").write_text("roots = 3\n")
@@ -65,12 +64,12 @@ def test_an_admin_starts_stops_and_resumes_a_round(
     def states() -> tuple[str, str]:
         return Round.objects.get().state, Job.objects.get(kind="round").state
 
-    page = _text(adam.get("/rounds/start/"))
+    page = _get_text(adam.get("/rounds/start/"))
     assert 'value="round-1"' in page
     assert 'value="quick"' in page
     refused = send("/rounds/start/", name="A round", recipe="quick")
     assert refused.status_code == 422
-    assert 'value="A round"' in _text(refused)
+    assert 'value="A round"' in _get_text(refused)
     assert send("/rounds/start/", name="one", recipe="quick")["Location"] == "/rounds/round/one/"
     made, job = Round.objects.get(), Job.objects.get(kind="round")
     assert (made.started_by.name, made.recipe["roots"], job.actor) == ("adam", 3, made.started_by)
@@ -91,10 +90,9 @@ def test_an_admin_starts_stops_and_resumes_a_round(
     assert states() == ("done", "done")
 
 
-def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any) -> None:
-    """Sizes, the funnel, solvers and artifacts are those that the round found."""
+def test_page_shows_the_numbers_of_the_record(db: Any, stored: Any, visit: Any) -> None:
     made = stored()
-    page = _plain(_text(visit().get("/rounds/round/one/")))
+    page = _plain(_get_text(visit().get("/rounds/round/one/")))
     build = made.record["build"]
     last = build["funnel"]["steps"][-1]
     accuracy = made.record["solvers"]["words"]["accuracy"]["value"]
@@ -111,7 +109,7 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"filtered, also single halves){build['counts']['train_debiased']}",
     ):
         assert told in page
-    assert "of them kept" not in page  # neither training set holds the other
+    assert "of them kept" not in page  # neither training set contains the other
 
 
 LOST = (
@@ -120,15 +118,14 @@ LOST = (
 )
 
 
-def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: Any) -> None:
-    """The page starts with what was removed, that it was nothing, and why nothing was measured."""
+def test_page_reports_that_vectors_ignore_the_answer(db: Any, stored: Any, visit: Any) -> None:
     made = stored()
     for step in made.record["build"]["funnel"]["steps"]:
         step["dropped"] = {}
     verdict = "Not measured: for 60 of 60 twins and singles the vectors don't depend on the answer."
     made.record["artifacts"] |= {"after": None, "verdict": verdict, "blind": True}
     made.save()
-    page = _plain(_text(visit().get("/rounds/round/one/")))
+    page = _plain(_get_text(visit().get("/rounds/round/one/")))
     checked = "The checks removed 0, and the filter removed 0."
     start = f"140 public problems entered the round. {checked} {LOST}"
     assert f"{start} {verdict}" in page
@@ -136,22 +133,20 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     assert "of the kept problems are predicted by a linear model" not in page
 
 
-def test_no_accuracy_is_told_of_what_a_solver_was_taught(db: Any, visit: Any) -> None:
-    """The page says how many problems a solver may have seen; others are told, and the best too."""
+def test_solver_trained_on_the_problems_has_no_accuracy(db: Any, visit: Any) -> None:
     admin = Person.objects.create_user("root")
     for half in "ba":
         problem = single(f"public-{half}")
     visits.staged({"admin": admin}, {"public": problem})
-    page = _plain(_text(visit().get("/rounds/round/published/")))
+    page = _plain(_get_text(visit().get("/rounds/round/published/")))
     assert "may have seen 4 of these 6 problems in training." in page
     assert "also trained on web; it is unknown whether those data included these" in page
     assert "is the accuracy of the best solver60.0 %" in page
 
 
-def test_what_was_kept_and_what_was_left_out_are_the_pool(db: Any, stored: Any, visit: Any) -> None:
-    """The two files hold each problem once; what was left out has its stage, reason and score."""
+def test_kept_and_dropped_files_together_are_the_pool(db: Any, stored: Any, visit: Any) -> None:
     made = stored()
-    files = _files(visit())
+    files = _get_files(visit())
     assert len(files["kept"]) == made.record["build"]["kept"]
     ids = [one["id"] for rows in files.values() for one in rows]
     assert len(ids) == len(set(ids)) == made.record["build"]["funnel"]["collected"]["problems"]
@@ -165,23 +160,22 @@ def test_what_was_kept_and_what_was_left_out_are_the_pool(db: Any, stored: Any, 
 @pytest.mark.parametrize(
     "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
 )
-def test_what_is_no_longer_public_is_in_nothing_that_a_round_shows(
+def test_problem_that_is_no_longer_public_leaves_the_round(
     db: Any, stored: Any, wren: Any, visit: Any, change: dict[str, Any]
 ) -> None:
-    """Report, page, files, wanted roots and flags lose a problem as soon as it is not public."""
     made = stored()
     root = Place.objects.filter(round=made, root=0).get().problem
     flagged = Place.objects.filter(round=made).exclude(stage="").first().problem
     pages = ("/rounds/round/one/", "/rounds/round/one/report/", "/perturb/")
-    known = {one: _words(root) in _plain(_text(visit().get(one))) for one in pages}
+    known = {one: _words(root) in _plain(_get_text(visit().get(one))) for one in pages}
     assert all(known.values()), known
     Problem.objects.filter(pk__in=[root.pk, flagged.pk]).update(**change)
     for one in pages:
-        assert _words(root) not in _plain(_text(visit().get(one)))
-    ids = [one["id"] for rows in _files(visit()).values() for one in rows]
+        assert _words(root) not in _plain(_get_text(visit().get(one)))
+    ids = [one["id"] for rows in _get_files(visit()).values() for one in rows]
     assert not {root.ref, flagged.ref} & set(ids)
-    if change != {"embargo": True}:  # an embargo is no secret from whoever wrote it
-        assert _words(flagged) not in _plain(_text(visit(wren()).get("/rounds/mine/")))
+    if change != {"embargo": True}:  # contributors may know of an embargo on their problem
+        assert _words(flagged) not in _plain(_get_text(visit(wren()).get("/rounds/mine/")))
 
 
 def _words(problem: Any) -> str:
@@ -194,8 +188,7 @@ def _plain(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def test_a_report_has_a_policy_of_its_own(db: Any, stored: Any, visit: Any) -> None:
-    """It may style itself, and can neither run a script nor act on this site."""
+def test_report_is_sandboxed(db: Any, stored: Any, visit: Any) -> None:
     stored()
     answer = visit().get("/rounds/round/one/report/")
     policy = answer["Content-Security-Policy"]
@@ -203,60 +196,58 @@ def test_a_report_has_a_policy_of_its_own(db: Any, stored: Any, visit: Any) -> N
     assert "sandbox" in policy
     assert "allow-scripts" not in policy
     assert "allow-same-origin" not in policy
-    assert "<script" not in _text(answer)
+    assert "<script" not in _get_text(answer)
 
 
-def test_contributors_see_the_flags_of_their_own_problems_alone(
+def test_contributors_see_flags_only_of_their_own_problems(
     db: Any, stored: Any, wren: Any, person: Any, visit: Any
 ) -> None:
-    """With score, guesses, reason, and that nothing was deleted; others see none of it."""
     made = stored()
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
     place = left_out.order_by("stage", "-score", "problem").first()
-    mine = _plain(_text(visit(wren()).get("/rounds/mine/")))
+    mine = _plain(_get_text(visit(wren()).get("/rounds/mine/")))
     guesses = f"{place.guessed} of {place.asked} guesses were correct"
     told = f"Score: {place.score:.2f} out of 1 ({guesses})."
     assert _words(place.problem) in mine
     assert told in mine
     assert "Nothing was deleted" in mine
     assert f"{left_out.count()} of your problems were removed" in mine
-    twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
+    twin = _plain(_get_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
     assert "Removed by the filter in one." in twin
     assert told in twin
     assert f"removed {left_out.count()} of your problems" in _plain(
-        _text(visit(wren()).get("/write/mine/"))
+        _get_text(visit(wren()).get("/write/mine/"))
     )
     for somebody in (None, person("other")):
-        page = _plain(_text(visit(somebody).get("/rounds/mine/")))
+        page = _plain(_get_text(visit(somebody).get("/rounds/mine/")))
         assert _words(place.problem) not in page
         assert "Score" not in page
 
 
-def test_flags_wait_until_the_round_is_published(
+def test_flags_are_hidden_until_the_round_is_published(
     db: Any, stored: Any, wren: Any, eva: Any, visit: Any
 ) -> None:
-    """Before, moderators see them beside the problem, and its contributor nothing."""
+    """Moderators see them earlier."""
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
     twin = f"/write/mine/{place.problem.twin.ref}/"
-    assert "Removed by the filter in" not in _text(visit(wren()).get(twin))
-    assert "No round has been published" in _text(visit(wren()).get("/rounds/mine/"))
+    assert "Removed by the filter in" not in _get_text(visit(wren()).get(twin))
+    assert "No round has been published" in _get_text(visit(wren()).get("/rounds/mine/"))
     page = visit(eva).get(f"/moderate/problems/{place.problem.ref}/")
-    assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_text(page))
+    assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_get_text(page))
 
 
-def test_a_round_moves_and_deletes_nothing(db: Any, stored: Any) -> None:
-    """States, embargoes and the audit log are after a published round what they were before."""
+def test_published_round_changes_no_problem(db: Any, stored: Any) -> None:
     stored()
     states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
     assert states == {("valid", False, False, False)}
     assert not Event.objects.exists()
 
 
-def test_an_erased_person_leaves_the_files_of_rounds(
+def test_erasure_deletes_the_sentences_in_all_rounds(
     db: Any, stored: Any, wren: Any, visit: Any
 ) -> None:
-    """Their sentences go from all files of rounds, also of a later one that had none of them."""
+    """Even those in a later round without any of the person's problems."""
     made = stored()
     source = made.folder
     shutil.copytree(made.carried_in, source / "results")
@@ -267,10 +258,10 @@ def test_an_erased_person_leaves_the_files_of_rounds(
     lines = [json.dumps({"id": ref, "sentence": said, "side": "dev"}) + "\n" for ref, said in refs]
     sides.write_text("".join(lines), "utf-8")
     words = {_words(problem) for problem in Problem.objects.all()}
-    assert _quoting(source, words)
+    assert _find_files_with(source, words)
     erase(wren(), True)
     assert erase_remaining_texts() > 0  # at the commit, which this test does not come to
-    left = [*_quoting(source, words), *_quoting(later, words)]
+    left = [*_find_files_with(source, words), *_find_files_with(later, words)]
     shutil.rmtree(source)
     shutil.rmtree(later)
     assert not left
@@ -279,10 +270,7 @@ def test_an_erased_person_leaves_the_files_of_rounds(
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
-def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
-    db: Any, wren: Any, state: str
-) -> None:
-    """A round that failed or was cancelled has no results, and forgets the sentences, too."""
+def test_erasure_deletes_the_pool_of_an_unfinished_round(db: Any, wren: Any, state: str) -> None:
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder
     folder.mkdir(parents=True)
@@ -297,8 +285,8 @@ def test_an_erased_person_leaves_the_pool_of_a_round_that_came_to_nothing(
     assert not left
 
 
-def _quoting(folder: Any, words: set[str]) -> list[str]:
-    """Return the files that hold one of these texts."""
+def _find_files_with(folder: Any, words: set[str]) -> list[str]:
+    """Return the files that contain one of these texts."""
     return [
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""`winosmith round --site` beside a real server: watched, killed, taken up, published."""
+"""`winosmith round --site` next to a real server: watched, killed, resumed, published."""
 
 import threading
 from pathlib import Path
@@ -45,10 +45,10 @@ max_tokens = 5
 """
 
 
-def test_an_admin_watches_a_round_and_publishes_it(
+def test_admin_watches_resumes_and_publishes_a_round(
     site: Any, served: Any, browser: Any, axe_source: str, tmp_path: Path
 ) -> None:
-    """On a phone the page tells of the step at work; killed -9, the round goes on by a command."""
+    """The page shows the current step on a phone; after kill -9, a command resumes the round."""
     free = threading.Event()
 
     def author(messages: Any) -> str:
@@ -62,14 +62,14 @@ def test_an_admin_watches_a_round_and_publishes_it(
         (place.folder / "recipes").mkdir()
         (place.folder / "recipes" / "slow.toml").write_text(RECIPE.format(url=url), "utf-8")
 
-        def begun(*words: str) -> Any:
-            """Start the command, and wait until it asks the solver."""
+        def start_command(*words: str) -> Any:
+            """Start the command, and wait until it queries the solver."""
             command = ("round", "--site", str(place.folder), *words)
             process = forking.winosmith(command, place.environment, tmp_path / "log")
             until(lambda: place.do(STEP) == "solving with slow")
             return process
 
-        process = begun("slow", "--name", "first")
+        process = start_command("slow", "--name", "first")
         context = browser.new_context(viewport={"width": 320, "height": 640}, bypass_csp=True)
         page = context.new_page()
         enter(context, place.session("adam"))
@@ -83,7 +83,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
         process.kill()
         assert process.wait(60) == -9
         page.get_by_text("No process is working on this round.").wait_for()
-        second = begun()
+        second = start_command()
         page.get_by_text("solving with slow").wait_for()
         free.set()
         assert second.wait(LONGEST) == 0, (tmp_path / "log").read_text()

@@ -1,4 +1,4 @@
-"""Who may do what with a round, once, and one at a time."""
+"""Rules for rounds: permissions, valid recipes, and one round at a time."""
 
 from typing import Any, get_args, get_type_hints
 
@@ -18,8 +18,8 @@ def _start(name: str = "one", **table: Any) -> Any:
     return create_round(name, {**SMALL, **table})
 
 
-def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> None:
-    """It asks the site's models and one that is taught, lets votes drop nothing, and waits."""
+def test_round_starts_with_the_defaults_of_the_site(db: Any) -> None:
+    """It runs the site's models and a trained one, and votes drop no problem."""
     fill(10)
     made = _start()
     assert (made.state, made.busy, made.last) == ("waiting", True, None)
@@ -31,22 +31,20 @@ def test_a_round_is_started_with_what_the_site_takes_for_granted(db: Any) -> Non
     assert made.recipe["name"] == "one"
 
 
-def test_each_filter_of_a_recipe_has_words_on_the_site(db: Any) -> None:
-    """Authors read why theirs was left out, and the funnel what did it, by every filter."""
+def test_each_filter_has_a_label_and_an_explanation(db: Any) -> None:
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
         assert get_stage_label(method) != method
         assert Place(stage=method, reason="as it stands").explanation != "as it stands"
 
 
-def test_files_that_a_recipe_names_for_its_pool_are_not_read(db: Any) -> None:
-    """The pool and the votes of a round are the site's, whatever its recipe says."""
+def test_recipe_cannot_name_files_for_its_pool(db: Any) -> None:
+    """The pool and the votes are always the site's."""
     fill(10)
     made = _start(data="/etc/passwd", votes_file="/etc/passwd", format="csv")
     assert not {"data", "votes_file", "format"} & made.recipe.keys()
 
 
-def test_admins_alone_publish(db: Any, person: Any, eva: Any) -> None:
-    """A moderator, and an admin who was paused, are refused."""
+def test_only_active_admins_can_publish(db: Any, person: Any, eva: Any) -> None:
     fill(10)
     made = _start()
     for who in (
@@ -67,25 +65,22 @@ def test_admins_alone_publish(db: Any, person: Any, eva: Any) -> None:
         ("one", {"solver": []}, "solver"),
     ],
 )
-def test_what_can_not_be_used_is_refused_at_once(
+def test_invalid_name_or_recipe_is_refused(
     db: Any, name: str, table: dict[str, Any], why: str
 ) -> None:
-    """A bad name or recipe is told before anything is written."""
     fill(10)
     with pytest.raises((InputError, RecipeError), match=why):
         _start(name, **table)
     assert not Round.objects.exists()
 
 
-def test_a_pool_that_is_too_small_is_refused(db: Any) -> None:
-    """With 18 public problems there is no round, and the numbers are told."""
+def test_too_small_pool_is_refused(db: Any) -> None:
     fill(9)
     with pytest.raises(InputError, match="20 public problems; there are 18"):
         _start()
 
 
-def test_there_is_one_round_at_a_time(db: Any) -> None:
-    """A second one is refused while the first waits, and starts once that is cancelled."""
+def test_second_unfinished_round_is_refused(db: Any) -> None:
     fill(10)
     first = _start()
     with pytest.raises(rules.BusyError, match="one is not finished"):
@@ -96,18 +91,17 @@ def test_there_is_one_round_at_a_time(db: Any) -> None:
         rules.resume_round(first)
 
 
-def test_of_many_at_once_one_starts(database: Any) -> None:
-    """Of eight that start rounds in the same moment one succeeds, the others are told of it."""
+def test_only_one_of_many_simultaneous_rounds_starts(database: Any) -> None:
     fill(10, votes=False)
     came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=BusyError)
     (made,) = [one for one in came if not isinstance(one, BusyError)]
     assert list(Round.objects.all()) == [made]
 
 
-def test_a_round_is_cancelled_once_by_two_pages(database: Any, adam: Any) -> None:
-    """Its own page and the page of jobs lock the same two rows; each time, one of eight succeeds.
+def test_round_is_cancelled_once_from_two_pages(database: Any, adam: Any) -> None:
+    """The round's page and the page of jobs must lock the same two rows in the same order.
 
-    Whoever locks them in another order gets a deadlock on PostgreSQL.
+    Otherwise there is a deadlock on PostgreSQL.
     """
     fill(10, votes=False)
     made = _start()
@@ -120,8 +114,7 @@ def test_a_round_is_cancelled_once_by_two_pages(database: Any, adam: Any) -> Non
         rules.resume_round(made)
 
 
-def test_a_round_ends_once(db: Any) -> None:
-    """What is over can't be cancelled; what is not done can't be published, nor twice."""
+def test_round_is_cancelled_or_published_only_once(db: Any) -> None:
     fill(10)
     made = _start()
     with pytest.raises(InputError, match="not finished"):
@@ -137,8 +130,7 @@ def test_a_round_ends_once(db: Any) -> None:
         rules.publish_round(None, made)
 
 
-def test_a_round_is_compared_with_the_one_that_was_published_last(db: Any, stored: Any) -> None:
-    """Not with one that is done alone."""
+def test_round_is_compared_with_the_last_published_round(db: Any, stored: Any) -> None:
     published = stored("one")
     stored("two", published=False)
     assert _start(name="three").last == published

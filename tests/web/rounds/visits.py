@@ -1,4 +1,4 @@
-"""The pages of rounds for the lists of every page and route: a round in each state."""
+"""Visits and routes of rounds for the tests of every page, with a round in each state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("owner", "write:twin", ("twin-public",), {}),
     ("moderator", "moderate:problem", ("public-a",), {}),
 )  # fmt: skip
-"""Role, route, arguments, and what else a `visits.Visit` takes."""
+"""Role, route, arguments, and other fields of a `visits.Visit`."""
 
 NO_PAGE = {
     "rounds:progress": "a part of rounds:one",
@@ -59,11 +59,11 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("rounds:file", "get", ("published", "secret.jsonl"), none, "nnnnnnn"),
     ("rounds:file", "get", ("done", "dropped.jsonl"), none, "nnnnnoo"),
 ]
-"""Rows of the table of who may do what; see `test_authorisation`."""
+"""Rows of the authorisation table; see `test_authorisation`."""
 
 
 def staged(people: dict[str, Any], problems: dict[str, Any]) -> None:
-    """Make a round in each state; the published one left out the owner's public problem."""
+    """Create a round in each state; the published one removed the owner's public problem."""
     from django.utils import timezone
 
     from winosmith.web.problems.models import Problem
@@ -150,7 +150,7 @@ RECORD: dict[str, Any] = {
     "roots": {"asked": 4, "drawn": 1},
     "fooling": {},
 }
-"""What `round.json` of a small round holds."""
+"""Content of `round.json` of a small round."""
 
 CHANGES = [
     ["kept", None, 20, ",d"],

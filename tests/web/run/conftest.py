@@ -1,4 +1,4 @@
-"""An admin at work, and a site's folder that is as it was after each test."""
+"""Forms and jobs of an admin; the site's folder is reset after each test."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the site's folder; what is chosen, sent and saved there is gone after the test.
+    """Yield the site's folder; chosen settings, uploads and backups are deleted after the test.
 
-    What the tests' `site.toml` sets may be chosen, too.
+    Settings that the tests' `site.toml` contains can be chosen, too.
     """
     from django.conf import settings
 
@@ -31,7 +31,7 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def job_of(answer: Any) -> Any:
-    """Return the job that a form has led to."""
+    """Return the job to which a form redirects."""
     from winosmith.web.jobs import Job
 
     assert answer.status_code == 302, answer.content.decode()
@@ -40,9 +40,9 @@ def job_of(answer: Any) -> Any:
 
 @pytest.fixture
 def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what sends a form of the admin's: `send("/admin/import/", file="…", as_="gold")`.
+    """Return a function that sends an admin's form: `send("/admin/import/", as_="gold")`.
 
-    A text named `file`, or bytes, goes as a file called cups.csv.
+    A text named `file`, or bytes, is uploaded as cups.csv.
     """
     from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -65,7 +65,7 @@ def send(adam: Any, visit: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.fixture
 def done(adam: Any) -> Callable[[Any], Any]:
-    """Return what confirms a job that was shown, and returns it when it has been carried out."""
+    """Return a function that confirms a previewed job, runs it, and returns it."""
     from tests.web.working import work_off
     from winosmith.web.jobs import Job
 

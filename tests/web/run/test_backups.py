@@ -1,4 +1,4 @@
-"""Backups that are asked for in the browser."""
+"""Backups that are requested in the browser."""
 
 import sqlite3
 import tarfile
@@ -14,10 +14,9 @@ from tests.web.working import work_off
 from winosmith.web.run import backups
 
 
-def test_a_backup_is_made_on_the_server_and_sent_to_nobody(
+def test_backup_stays_on_the_server(
     database: Any, adam: Any, send: Any, kept: Path, visit: Any
 ) -> None:
-    """The form leads to a page that waits; the archive lies in the folder, for its owner alone."""
     job = job_of(send("/admin/backups/"))
     work_off()
     assert (fresh(job).state, job.error) == ("done", "")
@@ -32,10 +31,10 @@ def test_a_backup_is_made_on_the_server_and_sent_to_nobody(
         assert browser.get(place).status_code == 404
 
 
-def test_the_newest_backups_are_kept(
+def test_seven_newest_backups_are_kept(
     db: Any, adam: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond seven the oldest go, and what is of an interrupted one; other files stay."""
+    """Remains of an interrupted backup are deleted; other files stay."""
     folder = kept / "backups"
     folder.mkdir()
     for day in range(10, 19):
@@ -50,10 +49,10 @@ def test_the_newest_backups_are_kept(
     assert sorted(p.name for p in folder.iterdir() if p.name not in names) == ["mine.tar.gz"]
 
 
-def test_a_restored_site_neither_shows_nor_makes_the_backup_that_it_came_from(
+def test_restored_site_does_not_repeat_its_own_backup(
     database: Any, send: Any, kept: Path, tmp_path: Path
 ) -> None:
-    """An archive holds its own job as one that runs; where it is restored, that ends at once."""
+    """The archive contains its own job as running; after a restore, that job fails at once."""
     job = job_of(send("/admin/backups/"))
     work_off()
     archive = kept / "backups" / fresh(job).came["file"]

@@ -1,4 +1,4 @@
-"""Settings that are chosen in the browser: which, when they hold, and what goes before them."""
+"""Settings chosen in the browser: which ones, when they apply, and what overrides them."""
 
 import json
 import re
@@ -21,14 +21,13 @@ from winosmith.web.run.choices import PENDING
 from winosmith.web.run.log import describe_request
 
 
-def _chosen(folder: Path) -> Any:
+def _read_chosen(folder: Path) -> Any:
     return json.loads((folder / CHOSEN).read_text("utf-8"))
 
 
-def test_what_is_saved_holds_at_once_and_after_a_start(
+def test_saved_settings_apply_at_once_and_after_a_restart(
     database: Any, send: Any, kept: Path
 ) -> None:
-    """The next page shows it, a site opened anew goes by it, and the log says who chose it."""
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
@@ -47,8 +46,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     ]  # fmt: skip
 
 
-def test_another_process_takes_up_what_is_chosen(db: Any, visit: Any, kept: Path) -> None:
-    """A file that another process wrote is gone by from the next request on, and its end, too."""
+def test_other_processes_apply_changed_settings(db: Any, visit: Any, kept: Path) -> None:
     assert "Twins of York" not in visit().get("/guidelines/").content.decode()
     (kept / CHOSEN).write_text('{"title": "Twins of York"}')
     assert "Twins of York" in visit().get("/guidelines/").content.decode()
@@ -59,10 +57,10 @@ def test_another_process_takes_up_what_is_chosen(db: Any, visit: Any, kept: Path
 @pytest.mark.parametrize(
     "text", ['{"judges": 2}', '{"topics": "/etc"}', "[]", "{", '{"models": []}']
 )
-def test_a_file_that_cannot_be_used_changes_nothing(
+def test_running_server_ignores_an_invalid_settings_file(
     db: Any, visit: Any, kept: Path, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A server that is running goes on with what holds, and says so; one that starts refuses it."""
+    """A server that starts refuses it."""
     before = settings.RULES
     (kept / CHOSEN).write_text(text)
     assert visit().get("/guidelines/").status_code == 200
@@ -72,25 +70,22 @@ def test_a_file_that_cannot_be_used_changes_nothing(
         Site.open(kept)
 
 
-def test_what_site_toml_sets_goes_before(tmp_path: Path) -> None:
-    """A setting that stands in the file is as it stands there; the others are as was chosen."""
+def test_site_toml_overrides_chosen_settings(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text('title = "Leeds"')
     (tmp_path / CHOSEN).write_text('{"title": "York", "judges": 5}')
     site = Site.open(tmp_path)
     assert (site.rules.title, site.rules.judges, site.fixed) == ("Leeds", 5, {"title"})
 
 
-def test_what_site_toml_sets_cannot_be_sent(
+def test_settings_of_site_toml_are_ignored_in_the_form(
     database: Any, send: Any, monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
-    """The field is shown without being open to change, and what is sent for it is not looked at."""
     monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset({"judges"})))
     assert send("/admin/settings/", **choices(judges=9, title="Graz")).status_code == 302
-    assert _chosen(kept) == {"title": "Graz"}
+    assert _read_chosen(kept) == {"title": "Graz"}
 
 
-def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
-    """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
+def test_files_addresses_and_programs_are_not_editable() -> None:
     left = {field.name for field in fields(SiteRules)} - get_editable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
@@ -111,10 +106,10 @@ def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
         ({"contact": "not a mail", "title": "Kept"}, "It must contain an email address or a web"),
     ],
 )
-def test_what_does_not_go_together_comes_back_filled(
+def test_invalid_settings_are_refused_at_their_field(
     db: Any, send: Any, kept: Path, typed: dict[str, Any], told: str
 ) -> None:
-    """The field says what is wrong, not by its name in programs; nothing typed is lost or kept."""
+    """The message doesn't contain the internal name of the setting."""
     answer = send("/admin/settings/", **choices(**typed))
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -130,18 +125,18 @@ def test_what_does_not_go_together_comes_back_filled(
 
 @declaration
 class Longer(SiteRules):
-    """The settings with one more."""
+    """The settings with one more field."""
 
     colour: Annotated[str, _setting("name", more=True, max_length=9)] = "red"
     """Colour of the pages. A word that browsers know."""
 
 
-def test_a_setting_is_added_in_one_place(
+def test_new_setting_is_declared_in_one_place(
     database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A field of the declaration is in the form, the first file, the reference, errors and the log.
+    """The field appears in the form, the initial site.toml, errors and the log.
 
-    Behind "More" it is shown at once if it differs from its default.
+    The section "More" is open if the setting differs from its default.
     """
     monkeypatch.setattr(_rules, "SiteRules", Longer)
     monkeypatch.setattr(settings, "RULES", Longer())
@@ -150,7 +145,7 @@ def test_a_setting_is_added_in_one_place(
     assert 'name="colour" value="red" maxlength="9"' in more
     assert "A word that browsers know." in more
     send("/admin/settings/", **choices(colour="blue"))
-    assert _chosen(kept) == {"colour": "blue"}
+    assert _read_chosen(kept) == {"colour": "blue"}
     assert settings.RULES.colour == "blue"
     assert describe_request(Job.objects.get()) == [("Colour of the pages", "blue")]
     page = send("/admin/settings/", method="get").content.decode()
@@ -163,43 +158,42 @@ def test_a_setting_is_added_in_one_place(
     (kept / "other.toml").unlink()
 
 
-def test_what_is_as_built_in_is_not_kept(database: Any, send: Any, kept: Path) -> None:
-    """A choice that is taken back leaves no trace in the file, so that a new default holds."""
+def test_default_values_are_not_stored(database: Any, send: Any, kept: Path) -> None:
+    """So a default that changes later applies."""
     send("/admin/settings/", **choices(title="Graz", judges=5))
     send("/admin/settings/", **choices(judges=SiteRules().judges))
-    assert _chosen(kept) == {"title": "Graz"}
+    assert _read_chosen(kept) == {"title": "Graz"}
 
 
-def test_a_form_sent_twice_is_one_deed(database: Any, adam: Any, visit: Any) -> None:
-    """A double click changes the settings once, and is noted once."""
+def test_form_sent_twice_is_one_job(database: Any, adam: Any, visit: Any) -> None:
     form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
     assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
     assert Job.objects.count() == 1
 
 
-def test_of_two_admins_neither_takes_back_what_the_other_chose(
-    database: Any, send: Any, kept: Path
-) -> None:
-    """A form that was opened before another one was saved changes what was changed in it alone."""
+def test_simultaneous_edits_of_two_admins_are_merged(database: Any, send: Any, kept: Path) -> None:
+    """A form that was opened before another was saved changes only what was edited in it."""
     later = choices(judges=5, open_judging="")
     send("/admin/settings/", **choices(title="Graz"))
     assert send("/admin/settings/", **later).status_code == 302
-    assert _chosen(kept) == {"title": "Graz", "judges": 5, "open_judging": False}
+    assert _read_chosen(kept) == {"title": "Graz", "judges": 5, "open_judging": False}
     assert Job.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
 
 
-def test_what_two_admins_chose_goes_together(database: Any, send: Any, kept: Path) -> None:
-    """A choice that the other one's does not allow any more is refused, and not noted."""
+def test_conflicting_settings_of_two_admins_are_refused(
+    database: Any, send: Any, kept: Path
+) -> None:
     later = choices(training_right=5)
     send("/admin/settings/", **choices(training_questions=4))
     answer = send("/admin/settings/", **later)
     assert answer.status_code == 422
     assert "nobody could pass" in answer.content.decode()
-    assert _chosen(kept) == {"training_questions": 4}
+    assert _read_chosen(kept) == {"training_questions": 4}
 
 
-def test_what_cannot_be_written_is_not_noted(database: Any, send: Any, kept: Path) -> None:
-    """Where the file can't be written the form says so; no setting changes, and the log is true."""
+def test_settings_that_cannot_be_written_are_not_logged(
+    database: Any, send: Any, kept: Path
+) -> None:
     before = settings.RULES
     (kept / PENDING).mkdir()
     try:
@@ -212,8 +206,7 @@ def test_what_cannot_be_written_is_not_noted(database: Any, send: Any, kept: Pat
     assert before == settings.RULES
 
 
-def test_a_file_that_cannot_be_read_is_read_once_it_can(db: Any, visit: Any, kept: Path) -> None:
-    """Pages are shown meanwhile, by the settings that held, and by the new ones afterwards."""
+def test_unreadable_settings_file_is_read_again_later(db: Any, visit: Any, kept: Path) -> None:
     (kept / "elsewhere").write_text('{"title": "Twins of York"}')
     (kept / CHOSEN).mkdir()
     try:
@@ -224,15 +217,13 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(db: Any, visit: Any, kep
     assert "Twins of York" in visit().get("/guidelines/").content.decode()
 
 
-def test_a_backup_has_what_was_chosen(kept: Path) -> None:
-    """The file of choices is among those that every backup holds, and that a restore takes."""
+def test_backup_contains_the_chosen_settings(kept: Path) -> None:
     assert CHOSEN not in iter_site_files(kept)
     (kept / CHOSEN).write_text("{}")
     assert CHOSEN in iter_site_files(kept)
     assert is_site_file(CHOSEN)
 
 
-def test_a_contact_is_shown_as_people_know_it() -> None:
-    """A mail address that is given as a link stands on pages without the link's scheme."""
+def test_contact_is_shown_without_mailto() -> None:
     assert SiteRules(contact=" mailto:ada@example.org").contact == "ada@example.org"
     assert SiteRules(contact="https://example.org").contact == "https://example.org"

@@ -1,4 +1,4 @@
-"""Files that an admin sends: what is shown, what is left out, and what comes in."""
+"""Files that an admin uploads: preview, refused lines, and import."""
 
 import os
 import re
@@ -39,14 +39,13 @@ BAD = f"{CUPS}No blank is here.,cup,jug,1\nThe _ and the _ fell.,cup,jug,2\n,cup
 BAD += "The jug fell on the _ of the can.,cup,jug,\n"
 
 
-def _proposed(send: Callable[..., Any], **form: Any) -> Any:
-    """Send a file; return the job that is to be confirmed."""
+def _upload(send: Callable[..., Any], **form: Any) -> Any:
+    """Upload a file; return the job to be confirmed."""
     return job_of(send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form}))
 
 
-def test_nothing_comes_in_before_it_is_confirmed(db: Any, send: Any, kept: Path, done: Any) -> None:
-    """The preview counts and names lines; once confirmed, the sound ones wait to be judged."""
-    job = _proposed(send, file=BAD)
+def test_nothing_is_imported_before_confirmation(db: Any, send: Any, kept: Path, done: Any) -> None:
+    job = _upload(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
     assert job.came["told"] == [
         "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
@@ -66,9 +65,7 @@ def test_nothing_comes_in_before_it_is_confirmed(db: Any, send: Any, kept: Path,
 
 
 @pytest.mark.parametrize(("pair_by", "twins"), [("couple", 4), ("-", 0)])
-def test_the_form_asks_which_column_marks_twins(
-    db: Any, send: Any, pair_by: str, twins: int
-) -> None:
+def test_form_asks_which_column_marks_twins(db: Any, send: Any, pair_by: str, twins: int) -> None:
     """A column that seems to mark twins is refused until the admin names or excludes it."""
     things = ["cup,jug", "box,bag", "ball,bat", "fork,knife"]
     rows = [
@@ -86,13 +83,12 @@ def test_the_form_asks_which_column_marks_twins(
     assert "'couple' puts 8 of 8 problems into pairs" in refused
     assert "enter its name under “Column that marks twins”" in refused
     assert "`pair_by" not in refused
-    named = _proposed(send, file=file, pair_by=pair_by)
+    named = _upload(send, file=file, pair_by=pair_by)
     assert (named.state, named.came["new"], named.came["twins"]) == ("shown", 8, twins)
 
 
-def test_gold_comes_in_as_the_command_lets_it(db: Any, send: Any, done: Any) -> None:
-    """A question without a reason is left out by its line; the other is asked of judges."""
-    job = _proposed(send, file=GOLD, as_="gold")
+def test_gold_without_an_explanation_is_omitted(db: Any, send: Any, done: Any) -> None:
+    job = _upload(send, file=GOLD, as_="gold")
     assert [line.partition(" does")[0].split(": ")[0] for line in job.came["told"]] == [
         "cups.csv:3"
     ]
@@ -100,31 +96,29 @@ def test_gold_comes_in_as_the_command_lets_it(db: Any, send: Any, done: Any) -> 
     assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
-def test_another_file_of_the_same_name_gets_ids_of_its_own(db: Any, send: Any, done: Any) -> None:
-    """Two files that both are called cups.csv come in, each once, however often it is sent."""
+def test_file_of_the_same_name_gets_different_ids(db: Any, send: Any, done: Any) -> None:
     both = (CUPS, CUPS.replace("cup", "bowl"))
-    assert [done(_proposed(send, file=rows)).came["added"] for rows in both] == [2, 2]
+    assert [done(_upload(send, file=rows)).came["added"] for rows in both] == [2, 2]
     for rows in both:
-        again = _proposed(send, file=rows)
+        again = _upload(send, file=rows)
         assert (again.came["new"], again.came["known"], again.came["refused"]) == (0, 2, 0)
     assert Problem.objects.count() == 4
 
 
-def test_published_sentences_are_only_compared(db: Any, send: Any, done: Any) -> None:
-    """They are remembered under the file's name, and are no problems of the site."""
-    assert done(_proposed(send, file=CUPS, as_="published")).came["added"] == 2
+def test_published_sentences_are_indexed_but_not_imported(db: Any, send: Any, done: Any) -> None:
+    assert done(_upload(send, file=CUPS, as_="published")).came["added"] == 2
     assert not Problem.objects.exists()
     assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
 
 
-def test_the_same_file_comes_in_once(db: Any, send: Any, done: Any) -> None:
-    """Sent again it is shown as known, and adds nothing; under its own ids others are refused."""
-    done(_proposed(send, file=CUPS))
-    again = _proposed(send, file=CUPS)
+def test_same_file_is_imported_once(db: Any, send: Any, done: Any) -> None:
+    """With the file's own ids, another problem under a known id is refused."""
+    done(_upload(send, file=CUPS))
+    again = _upload(send, file=CUPS)
     assert (again.came["new"], again.came["known"]) == (0, 2)
     assert done(again).came["added"] == 0
     assert Problem.objects.count() == 2
-    done(_proposed(send, file=CUPS, new_ids=""))
+    done(_upload(send, file=CUPS, new_ids=""))
     other = CUPS.replace("cup", "can")
     answer = send("/admin/import/", file=other, as_="judging", source="Mine")
     assert answer.status_code == 422
@@ -159,10 +153,9 @@ def test_the_same_file_comes_in_once(db: Any, send: Any, done: Any) -> None:
         ("x" * 900_001, "at most 0.9 MB"),
     ],
 )
-def test_a_file_that_cannot_be_used_brings_the_form_back(
+def test_unusable_file_is_refused_and_the_form_kept(
     db: Any, send: Any, kept: Path, file: str | bytes, told: str
 ) -> None:
-    """What is wrong stands at the field, what else was typed is there, and nothing is kept."""
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -170,15 +163,16 @@ def test_a_file_that_cannot_be_used_brings_the_form_back(
     assert "My own set" in page
     assert 'value="valid" required id="id_as__1" checked' in page
     main = page.partition("<main")[2]
-    assert "--" not in main  # no option of a command of ours
+    assert "--" not in main  # no command-line option
     assert "`" not in main  # no parameter of the library
     assert not Job.objects.exists()
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_what_nobody_confirms_is_dropped(db: Any, send: Any, kept: Path, done: Any) -> None:
-    """After a day the file is gone, and it can be confirmed no more; a younger one stays."""
-    old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
+def test_unconfirmed_upload_is_deleted_after_a_day(
+    db: Any, send: Any, kept: Path, done: Any
+) -> None:
+    old, young = _upload(send, file=CUPS), _upload(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     with TestCase.captureOnCommitCallbacks(execute=True):
         assert delete_old_rows()["run"] == 1
@@ -187,8 +181,7 @@ def test_what_nobody_confirms_is_dropped(db: Any, send: Any, kept: Path, done: A
         done(old)
 
 
-def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
-    """What is left of a form that was never noted goes after a day."""
+def test_file_without_a_job_is_deleted_after_a_day(db: Any, kept: Path) -> None:
     (kept / "uploads").mkdir()
     for name, hours in (("old", 25), ("young", 1)):
         (kept / "uploads" / name).write_text("x")
@@ -197,10 +190,10 @@ def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
     assert [path.name for path in (kept / "uploads").iterdir()] == ["young"]
 
 
-def test_others_write_while_a_file_is_looked_at(
+def test_uploads_are_read_outside_of_transactions(
     database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a file of problems nor that of a test is read within a transaction."""
+    """Others can write meanwhile."""
     within = []
     real = files.read_file
 
@@ -210,15 +203,12 @@ def test_others_write_while_a_file_is_looked_at(
 
     monkeypatch.setattr(files, "read_file", look_at)
     monkeypatch.setattr(human_tests, "read_file", look_at)
-    _proposed(send, file=CUPS)
+    _upload(send, file=CUPS)
     assert send("/admin/tests/", file=CUPS, name="x", title="x", orders="1").status_code == 302
     assert within == [False, False]
 
 
-def test_a_file_that_is_sent_twice_is_kept_once(
-    database: Any, adam: Any, visit: Any, kept: Path
-) -> None:
-    """A double click leads to one job, and leaves one file."""
+def test_file_sent_twice_is_stored_once(database: Any, adam: Any, visit: Any, kept: Path) -> None:
     key, browser = new_key(), visit(adam)
     to = {
         browser.post("/admin/import/", {
@@ -231,19 +221,18 @@ def test_a_file_that_is_sent_twice_is_kept_once(
 
 
 @pytest.mark.parametrize("as_", ["judging", "published"])
-def test_a_problem_with_nul_is_left_out(db: Any, send: Any, as_: str) -> None:
-    """It is named by its line, whatever becomes of the others; a backslash before a u is no NUL."""
+def test_problem_with_a_nul_character_is_omitted(db: Any, send: Any, as_: str) -> None:
+    """An escape sequence, as plain text, is allowed."""
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
-    job = _proposed(send, file=file, as_=as_)
+    job = _upload(send, file=file, as_=as_)
     assert job.came["told"] == [
         "cups.csv:4: it contains a NUL character, which PostgreSQL can't store"
     ]
     assert job.total == 3
 
 
-def test_a_dropped_file_is_gone(db: Any, send: Any) -> None:
-    """Whoever drops it is told so; confirmed afterwards, it is refused."""
-    job = _proposed(send, file=CUPS)
+def test_dropped_upload_is_deleted_and_unconfirmable(db: Any, send: Any) -> None:
+    job = _upload(send, file=CUPS)
     jobs = send("/admin/jobs/", method="get").content.decode()
     assert "to be confirmed" in jobs
     assert 'Finished jobs of admins are in the <a href="/admin/log/">' in jobs
@@ -255,22 +244,22 @@ def test_a_dropped_file_is_gone(db: Any, send: Any) -> None:
     assert Job.objects.get(pk=job.pk).state == "dropped"
 
 
-def _pieces(send: Callable[..., Any], data: bytes, size: int, mark: str) -> list[int]:
-    """Send a file in pieces as the script does; return what each came to."""
+def _send_pieces(send: Callable[..., Any], data: bytes, size: int, mark: str) -> list[int]:
+    """Send a file in pieces as the script does; return the status codes."""
     return [
         send(f"/admin/files/{mark}/?at={at}", body=data[at : at + size]).status_code
         for at in range(0, len(data), size)
     ]
 
 
-def _sent(mark: str, data: bytes, **more: str) -> dict[str, str]:
-    """Return the form that says under which mark the pieces lie."""
+def _make_form(mark: str, data: bytes, **more: str) -> dict[str, str]:
+    """Return the form that refers to the pieces by their mark."""
     return {"as_": "judging", "new_ids": "on", "sent": mark, "sent_name": "/all/big.csv",
             "sent_bytes": str(len(data)), **more}  # fmt: skip
 
 
-def _large(count: int) -> bytes:
-    """Return a file of so many twins, of which no two are alike."""
+def _make_file(count: int) -> bytes:
+    """Return a file of `count` twins, all different."""
     rows = [
         f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
         for n in range(count)
@@ -279,18 +268,17 @@ def _large(count: int) -> bytes:
     return "\n".join([HEAD, *rows]).encode()
 
 
-def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
+def test_large_file_is_sent_in_pieces_and_read_by_the_worker(
     database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More than one request holds is kept, read, shown and let in as a small file is."""
-    data, mark = _large(20), new_key()
+    data, mark = _make_file(20), new_key()
     monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
-    assert _pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
+    assert _send_pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
     path = kept / "uploads" / mark
     assert path.read_bytes() == data
     assert path.stat().st_mode & 0o077 == 0
-    answer = send("/admin/import/", **_sent(mark, data, as_="published"))
+    answer = send("/admin/import/", **_make_form(mark, data, as_="published"))
     assert answer["Location"] == f"/admin/jobs/{mark}/"
     work_off()
     job = Job.objects.get(mark=mark)
@@ -301,10 +289,10 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
     assert not path.exists()
 
 
-def test_a_piece_that_is_sent_again_changes_nothing(db: Any, send: Any, kept: Path) -> None:
-    """After a lost answer the same piece is taken again; one after a gap is refused."""
+def test_resent_piece_changes_nothing(db: Any, send: Any, kept: Path) -> None:
+    """A piece after a gap is refused; a piece at position 0 starts the file again."""
     data, mark = CUPS.encode(), new_key()
-    assert _pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
+    assert _send_pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
     assert send(f"/admin/files/{mark}/?at=50", body=data[50:100]).status_code == 204
     assert (kept / "uploads" / mark).read_bytes() == data
     assert send(f"/admin/files/{new_key()}/?at=50", body=b"x").status_code == 422
@@ -317,17 +305,17 @@ def test_a_piece_that_is_sent_again_changes_nothing(db: Any, send: Any, kept: Pa
     ("mark", "at"), [("x" * 32, "0"), ("0" * 31, "0"), ("0" * 32, "-1"), ("0" * 32, ""),
                      ("0" * 32, "9" * 13)],
 )  # fmt: skip
-def test_a_piece_has_a_mark_and_a_place(db: Any, send: Any, kept: Path, mark: str, at: str) -> None:
-    """Anything else is no address, and writes nothing."""
+def test_invalid_mark_or_position_of_a_piece_is_not_found(
+    db: Any, send: Any, kept: Path, mark: str, at: str
+) -> None:
     assert send(f"/admin/files/{mark}/?at={at}", body=b"x").status_code == 404
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_no_file_grows_beyond_the_bound(db: Any, send: Any, kept: Path, rules: Any) -> None:
-    """A piece that reaches beyond what the operator allows is refused, and not written."""
+def test_piece_over_the_size_limit_is_refused(db: Any, send: Any, kept: Path, rules: Any) -> None:
     rules(upload_mb=1)
     mark = new_key()
-    assert _pieces(send, bytes(1_000_000), 500_000, mark) == [204, 204]
+    assert _send_pieces(send, bytes(1_000_000), 500_000, mark) == [204, 204]
     assert send(f"/admin/files/{mark}/?at=999000", body=bytes(1_001)).status_code == 422
     refused = send(f"/admin/files/{mark}/?at=999001", body=bytes(1_000))
     assert refused.status_code == 422
@@ -335,15 +323,12 @@ def test_no_file_grows_beyond_the_bound(db: Any, send: Any, kept: Path, rules: A
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
 
 
-def test_all_files_together_have_a_bound(db: Any, send: Any, kept: Path, rules: Any) -> None:
-    """Under however many marks pieces come, they fill five files' room; what is there goes on.
-
-    Where there is none, what was cancelled makes room.
-    """
+def test_all_uploads_together_have_a_limit(db: Any, send: Any, kept: Path, rules: Any) -> None:
+    """Uploads in progress can continue; abandoned uploads are deleted to make room."""
     rules(upload_mb=1)
     marks = [new_key() for _ in range(MAX_FILES)]
     for mark in marks:
-        assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
+        assert _send_pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
     assert b"use all the space" in refused.content
@@ -359,23 +344,20 @@ def test_all_files_together_have_a_bound(db: Any, send: Any, kept: Path, rules: 
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000)).status_code == 204
 
 
-def test_how_much_of_a_file_is_read_is_told(
+def test_progress_of_reading_is_shown_and_a_stop_ends_it(
     database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who waits sees the share of the work that is done grow; a stop then ends the reading.
-
-    What can't be told, for others have the database, is left out.
-    """
+    """A report is skipped while the database is locked."""
     monkeypatch.setattr(jobs, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr("winosmith.formats._rows.PROGRESS_INTERVAL", 10)
-    data, mark = _large(20), new_key()
-    _pieces(send, data, 900, mark)
-    send("/admin/import/", **_sent(mark, data, as_="published"))
+    data, mark = _make_file(20), new_key()
+    _send_pieces(send, data, 900, mark)
+    send("/admin/import/", **_make_form(mark, data, as_="published"))
     page, real, told = f"/admin/jobs/{mark}/", jobs._update_row, list[str]()
 
     def noted(job: Any, **columns: Any) -> None:
         real(job, **columns)
-        if len(told) == 1:  # and others have the database meanwhile
+        if len(told) == 1:  # the database is locked
             told.append("taken")
             raise OperationalError
         if "read" in columns.get("came", {}):
@@ -391,8 +373,7 @@ def test_how_much_of_a_file_is_read_is_told(
     assert Job.objects.get(mark=mark).state == "stopped"
 
 
-def test_the_log_tells_long_texts_in_short(db: Any, send: Any, adam: Any) -> None:
-    """A text of pages stands whole where its job is told, and in the log with its first words."""
+def test_log_abbreviates_long_texts(db: Any, send: Any, adam: Any) -> None:
     text = "You answer questions. " * 40 + "The end."
     job = create_job(adam, "test", {"name": "spring", "consent": text})
     log = send("/admin/log/", method="get").content.decode()
@@ -401,33 +382,30 @@ def test_the_log_tells_long_texts_in_short(db: Any, send: Any, adam: Any) -> Non
     assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
 
 
-def test_a_file_that_did_not_come_whole_is_not_read(db: Any, send: Any, kept: Path) -> None:
-    """Neither one of another size nor one that nobody sent makes a job."""
+def test_incomplete_upload_is_refused(db: Any, send: Any, kept: Path) -> None:
     data, mark = CUPS.encode(), new_key()
-    _pieces(send, data[:-1], 900, mark)
-    for form in (_sent(mark, data), _sent(new_key(), data)):
+    _send_pieces(send, data[:-1], 900, mark)
+    for form in (_make_form(mark, data), _make_form(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
         assert "The upload is incomplete" in answer.content.decode()
     assert not Job.objects.exists()
 
 
-def test_nothing_is_put_into_a_file_that_was_shown(database: Any, send: Any) -> None:
-    """Once there is a job its file stays as it is; the form sent again leads to that job."""
+def test_file_of_a_job_cannot_be_changed(database: Any, send: Any) -> None:
     data, mark = CUPS.encode(), new_key()
-    _pieces(send, data, 900, mark)
-    to = {send("/admin/import/", **_sent(mark, data))["Location"] for _ in "12"}
+    _send_pieces(send, data, 900, mark)
+    to = {send("/admin/import/", **_make_form(mark, data))["Location"] for _ in "12"}
     assert to == {f"/admin/jobs/{mark}/"}
     work_off()
     assert send(f"/admin/files/{mark}/?at=0", body=b"new").status_code == 422
     assert Job.objects.get().file.read_bytes() == data
 
 
-def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Any) -> None:
-    """Read by a thread, a file of which nothing can come in fails with its lines, and is gone."""
+def test_faults_of_a_large_file_are_reported_by_its_job(database: Any, send: Any) -> None:
     data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
-    _pieces(send, data, 900, mark)
-    send("/admin/import/", **_sent(mark, data))
+    _send_pieces(send, data, 900, mark)
+    send("/admin/import/", **_make_form(mark, data))
     work_off()
     job = Job.objects.get()
     assert job.state == "failed"
@@ -435,13 +413,12 @@ def test_what_is_wrong_with_a_large_file_is_told(database: Any, send: Any) -> No
     assert not job.file.exists()
 
 
-def test_an_import_is_stopped_and_gone_on_with(
+def test_stopped_import_keeps_its_items_and_can_be_repeated(
     db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What came in before the stop stays; the same file, sent again, brings the rest."""
     monkeypatch.setattr(importing, "CHUNK", 1)
-    four = _large(2).decode()
-    job, real = _proposed(send, file=four), importing.import_problems
+    four = _make_file(2).decode()
+    job, real = _upload(send, file=four), importing.import_problems
 
     def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
         def one(count: int) -> None:
@@ -460,13 +437,13 @@ def test_an_import_is_stopped_and_gone_on_with(
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert "stopped after 2 of 4 items; finished items are kept" in page
     assert send(f"/admin/jobs/{job.mark}/confirm/", do="stop").status_code == 409
-    again = done(_proposed(send, file=four))
+    again = done(_upload(send, file=four))
     assert (again.came["added"], again.came["known"]) == (2, 2)
     assert Job.objects.filter(state="stopped").count() == 1
 
 
-def test_what_waits_to_be_read_can_be_stopped(db: Any, send: Any, adam: Any, kept: Path) -> None:
-    """Its file goes, and no thread takes it up; what is shown, or ended, can't be stopped."""
+def test_waiting_upload_can_be_stopped(db: Any, send: Any, adam: Any, kept: Path) -> None:
+    """A previewed one can't."""
     job = Job.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
     job.file.write_text(CUPS)
@@ -476,14 +453,14 @@ def test_what_waits_to_be_read_can_be_stopped(db: Any, send: Any, adam: Any, kep
     assert (fresh(job).state, job.came) == ("stopped", {})
     assert not job.file.exists()
     with pytest.raises(InputError):
-        _proposed(send, file=CUPS).stop(adam)
+        _upload(send, file=CUPS).stop(adam)
 
 
-def test_who_decided_is_in_the_log_beside_who_asked(
+def test_log_names_who_requested_and_who_decided(
     db: Any, send: Any, person: Any, visit: Any
 ) -> None:
-    """What one admin proposed and another one confirmed is both's; alone, nobody stands twice."""
-    first, second = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
+    """An admin who did both is named once."""
+    first, second = _upload(send, file=CUPS), _upload(send, file=GOLD, as_="gold")
     other = visit(person("berta", is_superuser=True))
     other.post(f"/admin/jobs/{first.mark}/confirm/", {"key": new_key(), "do": "confirm"})
     send(f"/admin/jobs/{second.mark}/confirm/", do="drop")
@@ -493,15 +470,16 @@ def test_who_decided_is_in_the_log_beside_who_asked(
 
 
 @pytest.mark.parametrize("do", [{}, {"do": "publish"}])
-def test_nothing_is_confirmed_that_nobody_confirmed(db: Any, send: Any, do: dict[str, str]) -> None:
-    """A form that does not say what is to be done does nothing."""
-    job = _proposed(send, file=CUPS)
+def test_confirmation_without_a_valid_action_is_refused(
+    db: Any, send: Any, do: dict[str, str]
+) -> None:
+    job = _upload(send, file=CUPS)
     assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 404
     assert (fresh(job).state, job.decided) == ("shown", None)
 
 
-def test_a_file_that_is_gone_is_told_as_gone(db: Any, adam: Any) -> None:
-    """A site that was restored while a file was to be read has the job, and asks for the file."""
+def test_missing_file_of_a_job_is_reported(db: Any, adam: Any) -> None:
+    """A site that was restored before the file was read has the job, but not the file."""
     asked = {"file": "x", "as": "judging", "format": "", "pair_by": "", "new_ids": True}
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
     work_off()
@@ -511,35 +489,31 @@ def test_a_file_that_is_gone_is_told_as_gone(db: Any, adam: Any) -> None:
     )
 
 
-def test_a_file_that_is_picked_takes_the_place_of_pieces_before(
-    db: Any, send: Any, kept: Path
-) -> None:
-    """A form that came back knows its pieces; whoever picks another file then sends that one."""
+def test_selected_file_replaces_pieces_sent_before(db: Any, send: Any, kept: Path) -> None:
+    """A form that is shown again refers to its earlier pieces."""
     data, mark = GOLD.encode(), new_key()
-    _pieces(send, data, 900, mark)
-    send("/admin/import/", **_sent(mark, data), file=CUPS)
+    _send_pieces(send, data, 900, mark)
+    send("/admin/import/", **_make_form(mark, data), file=CUPS)
     job = Job.objects.get()
     assert (job.state, job.asked["file"], job.came["new"]) == ("shown", "cups.csv", 2)
 
 
-def test_pieces_outlive_a_moment_in_which_nothing_can_be_written(
+def test_pieces_survive_a_locked_database(
     db: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the database was taken, the form sent again finds what was sent before it."""
-
     def taken(*_: Any, **__: Any) -> None:
         raise OperationalError("database is locked")
 
     data, mark = CUPS.encode(), new_key()
-    _pieces(send, data, 900, mark)
+    _send_pieces(send, data, 900, mark)
     with monkeypatch.context() as patch:
         patch.setattr(Job, "save", taken)
         with pytest.raises(OperationalError):
-            send("/admin/import/", **_sent(mark, data))
-    assert send("/admin/import/", **_sent(mark, data))["Location"] == f"/admin/jobs/{mark}/"
+            send("/admin/import/", **_make_form(mark, data))
+    assert send("/admin/import/", **_make_form(mark, data))["Location"] == f"/admin/jobs/{mark}/"
 
 
-def test_a_form_is_no_piece(db: Any, send: Any, kept: Path) -> None:
-    """The bytes of a file come as they are; anything else is refused, and written nowhere."""
+def test_form_is_refused_as_a_piece(db: Any, send: Any, kept: Path) -> None:
+    """A piece is sent as raw bytes."""
     assert send(f"/admin/files/{'0' * 32}/?at=0", file=CUPS).status_code == 415
     assert not list((kept / "uploads").glob("*"))

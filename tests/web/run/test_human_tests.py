@@ -25,8 +25,7 @@ SCHEMAS = HEAD + "".join(
 TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
 
-def test_a_test_is_opened_once_its_sheets_were_shown(db: Any, send: Any, done: Any) -> None:
-    """The preview writes nothing; confirmed, the round is there, under embargo, and its address."""
+def test_human_test_is_opened_after_confirmation(db: Any, send: Any, done: Any) -> None:
     job = job_of(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
     assert not Round.objects.exists()
     assert not Problem.objects.exists()
@@ -43,10 +42,8 @@ def test_a_test_is_opened_once_its_sheets_were_shown(db: Any, send: Any, done: A
         )
 
 
-def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
-    db: Any, send: Any, done: Any
-) -> None:
-    """Carried out again after its last step, the job ends as done, and there is one round."""
+def test_repeated_job_opens_a_human_test_only_once(db: Any, send: Any, done: Any) -> None:
+    """After an interruption, the job may run again, even after its last step."""
     job = done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     Job.objects.filter(pk=job.pk).update(state="running", came={})
     work_off()
@@ -55,8 +52,8 @@ def test_a_test_that_was_opened_before_the_plug_was_pulled_is_open(
     assert Round.objects.count() == 1
 
 
-def test_of_two_tests_of_one_name_one_is_opened(db: Any, send: Any, done: Any) -> None:
-    """Both may be shown; whoever confirms later is told that the name is taken, and by no other."""
+def test_second_human_test_of_one_name_fails(db: Any, send: Any, done: Any) -> None:
+    """Both can be previewed; the one confirmed later fails."""
     first = job_of(send("/admin/tests/", file=SCHEMAS, **TEST))
     second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
     assert done(second).state == "done"
@@ -78,10 +75,10 @@ def test_of_two_tests_of_one_name_one_is_opened(db: Any, send: Any, done: Any) -
         (SCHEMAS, {"title": ""}, "required"),
     ],
 )
-def test_a_test_that_cannot_be_opened_brings_the_form_back(
+def test_invalid_human_test_is_refused_and_the_form_kept(
     db: Any, send: Any, file: str, others: dict[str, str], told: str
 ) -> None:
-    """All of a file makes a test, or nothing; what was typed stays in the form."""
+    """One faulty line refuses the whole file."""
     Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
     answer = send("/admin/tests/", file=file, **{**TEST, "consent": "Read on.", **others})
     page = answer.content.decode()
@@ -91,8 +88,8 @@ def test_a_test_that_cannot_be_opened_brings_the_form_back(
     assert not Job.objects.exists()
 
 
-def test_a_test_is_closed_when_its_sheets_are_in(db: Any, send: Any, done: Any, ann: Any) -> None:
-    """With a sheet out it stays open, and says so; when those count as given up, it closes."""
+def test_unfinished_sheets_keep_a_human_test_open(db: Any, send: Any, done: Any, ann: Any) -> None:
+    """They can be counted as given up."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assign_sheet(ann, Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
@@ -105,13 +102,10 @@ def test_a_test_is_closed_when_its_sheets_are_in(db: Any, send: Any, done: Any, 
     assert (job.asked, job.actor.name) == ({"name": "spring", "drop": True}, "adam")
 
 
-def test_others_write_while_results_are_found(
+def test_results_are_computed_outside_of_transactions(
     database: Any, send: Any, done: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker computes the results after the test is closed, in no transaction.
-
-    The page waits for them. If the worker was killed after they were stored, it stores the same.
-    """
+    """The page waits for them. A worker killed after storing them stores the same again."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     within, real = [], rounds.compute_results
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))
@@ -134,10 +128,9 @@ def test_others_write_while_results_are_found(
     assert Round.objects.get().figures == found
 
 
-def test_an_admin_retries_results_that_could_not_be_computed(
+def test_admin_can_retry_failed_results(
     db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The page of the test reports the failure, with a link to the job."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "load_sittings", lambda _round: 1 / 0)
@@ -152,10 +145,9 @@ def test_an_admin_retries_results_that_could_not_be_computed(
     assert path in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
 
 
-def test_a_test_is_published_once_it_was_shown_what_that_means(
+def test_human_test_is_published_after_confirmation(
     db: Any, send: Any, done: Any, ann: Any
 ) -> None:
-    """The preview counts and changes nothing; confirmed, what was asked is public, by its admin."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))
@@ -171,7 +163,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     actors = Event.objects.filter(kind="publish").values_list("actor__name", flat=True)
     assert set(actors) == {"adam"}
     assert Round.objects.get().published
-    type(job).objects.filter(pk=job.pk).update(state="running")  # the plug was pulled at the end
+    type(job).objects.filter(pk=job.pk).update(state="running")  # interrupted at the end
     work_off()
     assert (fresh(ended).state, ended.came) == ("done", job.came)
     late = done(same)

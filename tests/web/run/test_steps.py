@@ -1,4 +1,4 @@
-"""What is to be done next on a site, by how it stands; and how it goes."""
+"""The setup steps of a site, its statistics and its plots."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,40 +24,37 @@ from winosmith.web.run.steps import count_incomplete, list_setup_steps
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def _standing() -> dict[str, bool]:
+def _get_steps() -> dict[str, bool]:
     return {step.link_text: step.is_done for step in list_setup_steps()}
 
 
-def test_a_new_site_has_everything_before_it(adam: Any) -> None:
-    """With nothing but its admin no step is done, and five of them are needed."""
+def test_new_site_has_five_incomplete_steps(adam: Any) -> None:
     assert count_incomplete(list_setup_steps()) == 5
-    assert not any(done for act, done in _standing().items() if act != "Models")
+    assert not any(done for act, done in _get_steps().items() if act != "Models")
 
 
-def test_each_step_is_done_by_what_it_asks_for(adam: Any, person: Any) -> None:
-    """A name and a contact, rules that were looked at, problems, gold, people, a backup."""
+def test_each_step_is_completed_by_its_action(adam: Any, person: Any) -> None:
     named = replace(settings.RULES, title="Graz", contact="a@b.example", training_questions=1,
                     training_right=1)  # fmt: skip
     with override_settings(RULES=named):
-        assert _standing()["Name and contact"]
+        assert _get_steps()["Name and contact"]
         change_settings(adam, {})
-        assert _standing()["Rules"]
+        assert _get_steps()["Rules"]
         import_problems(make_twins(1), "judging")
-        assert _standing()["Import problems"]
+        assert _get_steps()["Import problems"]
         half = single("g-a", state="held")
-        assert not _standing()["Import gold questions"]
+        assert not _get_steps()["Import gold questions"]
         add_gold(half, "Cups fall.")
-        assert _standing()["Import gold questions"]
+        assert _get_steps()["Import gold questions"]
         person("ann")
-        assert _standing()["Invitations"]
+        assert _get_steps()["Invitations"]
         create_job(adam, "backup", {})
-        assert _standing()["Backups"]
+        assert _get_steps()["Backups"]
 
 
-def test_more_gold_than_is_needed_is_told_as_a_number(
+def test_gold_step_states_the_number_needed_for_training(
     adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of fewer it says of how many; of more than the training takes, how many there are."""
     for n in range(2):
         add_gold(single(f"g{n}", state="held"), "Cups fall.")
     told = []
@@ -70,31 +67,29 @@ def test_more_gold_than_is_needed_is_told_as_a_number(
     assert told == ["2 of the 5 needed for training", "2 for each judge", "2 for each judge"]
 
 
-def test_a_site_toml_without_rules_is_no_look_at_them(
+def test_site_toml_without_rules_leaves_the_step_incomplete(
     adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file that names the site alone, or a mail server, leaves the step to be done."""
     for fixed, done in (({"title", "mail"}, False), ({"judges"}, True)):
         monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset(fixed)))
-        assert _standing()["Rules"] is done
+        assert _get_steps()["Rules"] is done
 
 
-def test_an_old_backup_is_none(adam: Any) -> None:
-    """After a week the step is to be done again."""
+def test_old_backup_makes_the_step_incomplete(adam: Any) -> None:
+    """A backup counts for a week."""
     create_job(adam, "backup", {})
     Job.objects.update(at=datetime.now(UTC) - timedelta(days=8))
-    assert not _standing()["Backups"]
+    assert not _get_steps()["Backups"]
 
 
-def test_the_first_admin_comes_to_the_steps(visit: Any) -> None:
-    """The link of the first start makes an account, and leads to what is to be done next."""
+def test_first_admin_is_led_to_the_steps(visit: Any) -> None:
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
     answer = visit().post(get_first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
 
 
-def test_every_page_of_an_admin_leads_to_these_pages(adam: Any, visit: Any) -> None:
-    """The navigation names them; Django's tables are a link on the first of them alone."""
+def test_every_page_links_an_admin_to_the_admin_pages(adam: Any, visit: Any) -> None:
+    """Django's tables are linked only from the first admin page."""
     page = visit(adam).get("/").content.decode()
     assert 'href="/admin/"' in page
     assert "/admin/tables/" not in page
@@ -104,8 +99,8 @@ def test_every_page_of_an_admin_leads_to_these_pages(adam: Any, visit: Any) -> N
 NOW = datetime(2026, 3, 31, 15, tzinfo=UTC)
 
 
-def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
-    """Make a problem that came in on a day of March, and went on to states on later ones."""
+def _make_problem(n: int, day: int, *moves: tuple[int, str]) -> Any:
+    """Create a problem submitted on a day of March, with later moves to other states."""
     at = datetime(2026, 3, day, 12, tzinfo=UTC)
     twin = Twin.objects.create(ref=f"t{n}", created=at)
     state = moves[-1][1] if moves else "judging"
@@ -119,13 +114,13 @@ def _made(n: int, day: int, *moves: tuple[int, str]) -> Any:
     return row
 
 
-def test_what_came_in_is_followed_until_it_is_decided() -> None:
-    """Each day counts what came, what was found valid and what not, and what waited at its end."""
-    _made(1, 20, (25, "valid"))
-    _made(2, 20, (25, "rejected"))
-    _made(3, 21, (23, "withdrawn"))
-    _made(4, 31)
-    _made(5, 1)  # before the time, and it waits still
+def test_statistics_count_submissions_verdicts_and_backlog() -> None:
+    """The backlog of a day is counted at its end."""
+    _make_problem(1, 20, (25, "valid"))
+    _make_problem(2, 20, (25, "rejected"))
+    _make_problem(3, 21, (23, "withdrawn"))
+    _make_problem(4, 31)
+    _make_problem(5, 1)  # before the period, and still waiting
     found = compute_statistics("days", NOW)
     assert (found.first[0].isoformat(), found.first[-1].isoformat()) == ("2026-03-02", "2026-03-31")
     at = {day.day: n for n, day in enumerate(found.first)}
@@ -140,10 +135,10 @@ def test_what_came_in_is_followed_until_it_is_decided() -> None:
     assert (sum(weeks.submitted), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
-def test_votes_agreement_and_people_are_counted(person: Any) -> None:
-    """Votes by their day, agreement by the verdict's, people once however much they do."""
+def test_statistics_count_votes_agreement_and_people(person: Any) -> None:
+    """Votes count on their day, agreement on the day of the verdict, and people once a day."""
     people = [person(name) for name in ("ann", "bob")]
-    problem = _made(1, 20, (25, "valid"))
+    problem = _make_problem(1, 20, (25, "valid"))
     for n, who in enumerate(people):
         vote(who, problem, n=n, answered_at=datetime(2026, 3, 24, 9 + n, tzinfo=UTC))
     vote(None, problem, n=9, gold=True, answered_at=datetime(2026, 3, 24, tzinfo=UTC))
@@ -160,9 +155,8 @@ def test_votes_agreement_and_people_are_counted(person: Any) -> None:
     assert (found.judge_counts[at[26]], found.writer_counts[at[26]]) == (0, 1)
 
 
-def test_every_plot_has_its_table_and_its_words(adam: Any, visit: Any) -> None:
-    """What is drawn stands in a table with a row a day, and in the drawing's name."""
-    _made(1, 20, (25, "valid"))
+def test_every_plot_has_a_table_and_a_description(adam: Any, visit: Any) -> None:
+    _make_problem(1, 20, (25, "valid"))
     shown = draw_plots(compute_statistics("days", NOW))
     assert len(shown) == 6
     for plot in shown:
@@ -178,8 +172,7 @@ def test_every_plot_has_its_table_and_its_words(adam: Any, visit: Any) -> None:
     assert page.count("<details>") == 6
 
 
-def test_the_settings_form_is_the_sites() -> None:
-    """The form begins with what holds, so that saving it unchanged changes nothing."""
+def test_unchanged_settings_form_changes_nothing() -> None:
     form = SettingsForm(choices())
     assert form.is_valid(), form.errors
     assert form.get_changes() == {}

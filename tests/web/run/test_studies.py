@@ -1,4 +1,4 @@
-"""Paid studies that are made and looked after in the browser."""
+"""Paid studies that are created and managed in the browser."""
 
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ from winosmith.web.run.log import describe_request
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_a_studys_link_is_shown_once_and_kept_nowhere(adam: Any, visit: Any) -> None:
-    """The page of the form that made it has the link; sent again, and in every table, it is not."""
+def test_study_link_is_shown_once_and_not_stored(adam: Any, visit: Any) -> None:
     form, browser = {"key": new_key(), **STUDY}, visit(adam)
     page = browser.post("/admin/studies/", form).content.decode()
     token = page.partition("/study/")[2].partition("/")[0]
@@ -36,8 +35,8 @@ def test_a_studys_link_is_shown_once_and_kept_nowhere(adam: Any, visit: Any) -> 
     assert not any(token in row for row in rows)
 
 
-def test_a_new_link_ends_the_one_before(adam: Any, visit: Any, send: Any) -> None:
-    """Both are asked first; the link before says that it was replaced; a closed study gets none."""
+def test_new_link_replaces_the_old_one(adam: Any, visit: Any, send: Any) -> None:
+    """A closed study gets no new link."""
 
     def token(answer: Any) -> str:
         return str(answer.content.decode().partition("/study/")[2].partition("/")[0])
@@ -58,8 +57,7 @@ def test_a_new_link_ends_the_one_before(adam: Any, visit: Any, send: Any) -> Non
     assert (refused.status_code, find_study(second) is None) == (409, False)
 
 
-def test_a_currency_may_be_typed_in_small_letters(send: Any) -> None:
-    """A study made with "gbp" pays in GBP, and the log says so."""
+def test_currency_may_be_lower_case(send: Any) -> None:
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert get_study("pilot").currency == "GBP"
     assert Job.objects.get().asked["currency"] == "GBP"
@@ -75,10 +73,9 @@ def test_a_currency_may_be_typed_in_small_letters(send: Any) -> None:
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],
 )
-def test_a_study_that_cannot_be_made_brings_the_form_back(
+def test_invalid_study_is_refused_and_the_form_kept(
     send: Any, others: dict[str, str], told: str
 ) -> None:
-    """The form says what is wrong, holds what was typed, and there is no study."""
     answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -87,12 +84,11 @@ def test_a_study_that_cannot_be_made_brings_the_form_back(
     assert not Study.objects.exists()
 
 
-def _upload(text: str | bytes, name: str = "list.csv") -> Any:
+def _make_upload(text: str | bytes, name: str = "list.csv") -> Any:
     return SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
 
 
-def test_places_are_changed_once_they_were_shown(send: Any, done: Any) -> None:
-    """What is shown is what holds once it is confirmed; until then nothing changes."""
+def test_number_of_places_changes_after_confirmation(send: Any, done: Any) -> None:
     made, _ = m.study(places=10)
     path = f"/admin/studies/{made.name}/"
     job = job_of(send(path, **{"do": "places", "places-places": "40"}))
@@ -104,28 +100,34 @@ def test_places_are_changed_once_they_were_shown(send: Any, done: Any) -> None:
     assert refused.status_code == 422
 
 
-def test_each_form_of_a_study_is_for_itself(adam: Any, visit: Any, kept: Path) -> None:
-    """What one of them did is not taken for what another of the same page asks."""
+def test_key_of_one_form_of_a_study_is_refused_for_another(
+    adam: Any, visit: Any, kept: Path
+) -> None:
     made, _ = m.study()
     browser, key = visit(adam), new_key()
     path = f"/admin/studies/{made.name}/"
     assert browser.post(path, {"key": key, "do": "places", "places-places": "9"}).status_code == 302
-    form = {"key": key, "do": "list", "list-allowed": "only", "list-file": _upload(m.worker(1))}
+    form = {
+        "key": key,
+        "do": "list",
+        "list-allowed": "only",
+        "list-file": _make_upload(m.worker(1)),
+    }
     answer = browser.post(path, form)
     assert (answer.status_code, "open the page again" in answer.content.decode()) == (422, True)
     assert Job.objects.count() == 1
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_who_began_after_the_markets_last_word_is_not_rejected(
+def test_worker_who_started_after_the_export_is_not_rejected(
     send: Any, done: Any, rules: Any, tmp_path: Path
 ) -> None:
-    """Of those who are in no final table only they are rejected who could have been in it."""
+    """Of the workers missing from a final table, only those who started before it are rejected."""
     rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
     before = m.working(made, 1)
     file = m.export(tmp_path / "x.csv", [(7, "APPROVED")])
-    form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv"), "paid-final": "on"}
+    form = {"do": "paid", "paid-file": _make_upload(file.read_bytes(), "x.csv"), "paid-final": "on"}
     job = job_of(send(f"/admin/studies/{made.name}/", **form))
     assert (job.came["all_changes"], job.came["all_missing"]) == (1, 1)
     after = m.working(made, 2)
@@ -135,8 +137,8 @@ def test_who_began_after_the_markets_last_word_is_not_rejected(
         assert fresh(part).verdict == verdict
 
 
-def test_the_log_tells_numbers_as_numbers(send: Any) -> None:
-    """One place is no mere yes, and a setting that was emptied is told as well."""
+def test_log_shows_numbers_and_emptied_settings(send: Any) -> None:
+    """The number 1 is not shown as a yes."""
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
     job = job_of(send(f"/admin/studies/{made.name}/", **form))
@@ -146,11 +148,13 @@ def test_the_log_tells_numbers_as_numbers(send: Any) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
-def test_a_list_says_who_may_come(send: Any, done: Any, allowed: str, may: list[bool]) -> None:
-    """The ids of a table are on the list; no id is kept, nor shown."""
+def test_list_admits_or_excludes_workers(
+    send: Any, done: Any, allowed: str, may: list[bool]
+) -> None:
+    """Only rows that meet the requirement count; worker ids are neither stored nor shown."""
     made, _ = m.study()
     table = f"worker,approval rate\n{m.worker(1)},99.5 %\n"
-    form = {"list-file": _upload(table), "list-allowed": allowed}
+    form = {"list-file": _make_upload(table), "list-allowed": allowed}
     job = job_of(send(f"/admin/studies/{made.name}/", do="list", **form))
     assert (job.came["people"], job.came["listed"]) == (1, 0)
     assert done(job).came["listed"] == 1
@@ -163,10 +167,9 @@ def test_a_list_says_who_may_come(send: Any, done: Any, allowed: str, may: list[
     assert m.worker(1) not in repr(type(job).objects.values_list())
 
 
-def test_what_the_market_says_holds_once_it_was_shown(
+def test_market_decisions_apply_after_confirmation(
     send: Any, done: Any, rules: Any, tmp_path: Path
 ) -> None:
-    """The preview names pseudonyms and votes; confirmed, votes count; again, nothing changes."""
     rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -176,7 +179,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (7, "APPROVED")])
 
     def sent() -> Any:
-        form = {"do": "paid", "paid-file": _upload(file.read_bytes(), "x.csv")}
+        form = {"do": "paid", "paid-file": _make_upload(file.read_bytes(), "x.csv")}
         return job_of(send(f"/admin/studies/{made.name}/", **form))
 
     job = sent()
@@ -204,12 +207,11 @@ def test_what_the_market_says_holds_once_it_was_shown(
         ({"do": "paid", "paid-file": b"\xff\xfe\n"}, "list.csv: this is not a CSV table"),
     ],
 )
-def test_a_file_that_says_nothing_of_a_study_is_refused(
+def test_unusable_file_of_a_study_is_refused(
     send: Any, kept: Path, form: dict[str, Any], told: str
 ) -> None:
-    """What is wrong stands at the field, by the name of the file; nothing is kept of it."""
     made, _ = m.study()
-    typed = {k: _upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
+    typed = {k: _make_upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
     answer = send(f"/admin/studies/{made.name}/", **typed)
     assert answer.status_code == 422
     page = answer.content.decode()

@@ -1,4 +1,4 @@
-"""The pages of admins for the lists of every page and route: a job in each state."""
+"""Visits and routes of admins for the tests of every page, with a job in each state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +63,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:jobs", (), {}),
     ("admin", "run:log", (), {}),
 )  # fmt: skip
-"""Role, route, arguments, and what else a `visits.Visit` takes."""
+"""Role, route, arguments, and other fields of a `visits.Visit`."""
 
 NO_PAGE = {
     "run:progress": "a part of run:job",
@@ -81,7 +81,7 @@ def _with_file(**data: Any) -> Callable[[Any], dict[str, Any]]:
 
 
 def choices(**others: Any) -> dict[str, Any]:
-    """Return the form of the settings as it stands, with others in place of some."""
+    """Return the form of the current settings, with some values replaced."""
     from winosmith.web.run.choices import SettingsForm
 
     shown = SettingsForm().initial
@@ -139,7 +139,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("run:jobs", "get", (), none, "llffffo"),
     ("run:log", "get", (), none, "llffffo"),
 ]  # fmt: skip
-"""Rows of the table of who may do what; see `test_authorisation`."""
+"""Rows of the authorisation table; see `test_authorisation`."""
 
 ASKED = {"file": "cups.csv", "as": "judging", "format": "", "pair_by": "", "new_ids": True,
          "embargo": False, "source": ""}  # fmt: skip
@@ -168,7 +168,7 @@ SHEETS = {"format": "csv", "notes": [], "sheets": [["a-1", 6], ["b-1", 6]], "alo
 
 
 def staged(people: dict[str, Any]) -> dict[str, str]:
-    """Make a job of the admin's in each state; return their marks."""
+    """Create a job of the admin in each state; return the jobs' marks."""
     from winosmith.web.jobs import Job
 
     def made(kind: str, state: str, came: Any, asked: Any = ASKED, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""Rounds of hand-written twins, people who agreed, and sheets that are filled in."""
+"""Rounds of handwritten twins, and sheets that are filled in."""
 
 import itertools
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def usual() -> dict[str, Any]:
 
 
 def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
-    """Return hand-written twins under ids that no other test has, and singles of other texts."""
+    """Return handwritten twins, and singles from other twins, under ids of this call only."""
     mark = next(_numbers)
     held = practice.read_handwritten()
     pairs = [[held[row] for row in rows] for rows in held.twins[start : start + count + singles]]
@@ -43,7 +43,7 @@ def twins(count: int, start: int = 0, singles: int = 0) -> Dataset:
 
 @pytest.fixture
 def opened(rules: Any) -> Callable[..., Any]:
-    """Return what opens a round: `opened(twins(6), orders=2)`."""
+    """Return a function that opens a round: `opened(twins(6), orders=2)`."""
     from winosmith.web.take.rounds import open_round
 
     def make(dataset: Dataset | None = None, **options: Any) -> Any:
@@ -54,7 +54,7 @@ def opened(rules: Any) -> Callable[..., Any]:
 
 
 def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:
-    """Answer every question of a sheet but the third; return the letters by number."""
+    """Answer every question of a sheet except the third; return the letters by number."""
     from winosmith.web.take.sheets import read_sheet, store_answer, submit_sheet as hand_in
 
     rng, given = np.random.default_rng(seed), {}

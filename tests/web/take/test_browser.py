@@ -1,4 +1,4 @@
-"""A test taken in Chromium: keys alone, two tabs, the back button, no connection, a phone."""
+"""Taking a test in Chromium: by keyboard, in two tabs, offline, and on a phone."""
 
 import contextlib
 import re
@@ -29,7 +29,10 @@ result = {
 def testing(
     served_anew: Any, browser: Any, tmp_path: Path
 ) -> Iterator[Callable[..., tuple[Any, Any]]]:
-    """Return a starter: a site with a round of ten twins, and a page of somebody logged in."""
+    """Yield a function that starts a site with a round of ten twins and opens a page.
+
+    The person who sees the page is logged in.
+    """
     contexts: list[Any] = []
 
     def start(context: dict[str, Any] | None = None, name: str = "ann") -> tuple[Any, Any]:
@@ -71,14 +74,13 @@ def _heading(page: Any) -> str:
 
 
 def _press(page: Any, letter: str) -> None:
-    """Choose by a letter and go on by Enter."""
+    """Choose by a letter key, and continue with Enter."""
     page.keyboard.press(letter)
     with page.expect_navigation():
         page.keyboard.press("Enter")
 
 
-def test_a_whole_test_by_keys_alone(testing: Any) -> None:
-    """From the consent to handing in, no mouse; every letter is stored with its seconds."""
+def test_whole_test_can_be_taken_by_keyboard(testing: Any) -> None:
     site, page = testing()
     faults = heard(page, [])
     page.goto("/tests/round/spring/")
@@ -94,7 +96,7 @@ def test_a_whole_test_by_keys_alone(testing: Any) -> None:
     for number, letter in enumerate("abxabxabxa", start=1):
         assert _heading(page) == f"Question {number} of 10"
         page.wait_for_timeout(60)
-        page.keyboard.press("q")  # no letter of any question
+        page.keyboard.press("q")  # not an answer to any question
         _press(page, letter)
     assert _heading(page) == "After the last question"
     page.get_by_role("button", name="Submit").focus()
@@ -109,17 +111,17 @@ def test_a_whole_test_by_keys_alone(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
-    """A choice without Next, and the time before it, are stored; another device goes on there."""
+def test_choice_is_stored_when_the_page_is_closed(testing: Any) -> None:
+    """The time before it is stored, too, and another device continues there."""
     site, page = testing()
     _begin(page)
     _first(page)
     _press(page, "b")
     page.keyboard.press("x")
     page.wait_for_timeout(300)
-    page.goto("/")  # away, without Next
+    page.goto("/")  # leave without Next
     page.wait_for_load_state()
-    # What is sent while one leaves may come after the next page.
+    # The request sent on leaving may arrive after the next page.
     until(lambda: site.do(ANSWERS)["answers"].get("2", [""])[0] == "X")
     other = testing.come(site)
     with other.expect_navigation():
@@ -135,8 +137,7 @@ def test_what_is_chosen_is_kept_when_the_page_is_closed(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
-    """Going back shows the earlier answer; it can be changed there, and nothing is done twice."""
+def test_back_button_shows_the_stored_answer(testing: Any) -> None:
     site, page = testing()
     _begin(page)
     _first(page)
@@ -154,8 +155,7 @@ def test_the_back_button_shows_what_is_stored(testing: Any) -> None:
     assert (letters["1"], letters["2"]) == ("A", "X")
 
 
-def test_a_question_fits_a_small_phone(testing: Any) -> None:
-    """At 360 × 640 the text, each answer and the button that goes on are seen at once."""
+def test_question_fits_a_small_phone(testing: Any) -> None:
     _site, page = testing({"viewport": {"width": 360, "height": 640}, "is_mobile": True})
     _begin(page)
     _first(page)
@@ -168,8 +168,7 @@ def test_a_question_fits_a_small_phone(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_nothing_typed_is_emptied(testing: Any) -> None:
-    """Words outlast a reload and a page that never came, until the site has them."""
+def test_typed_text_survives_a_reload_and_a_lost_page(testing: Any) -> None:
     _site, page = testing()
     page.goto("/tests/round/spring/")
     page.check("#t-native-1")
@@ -201,8 +200,7 @@ def test_nothing_typed_is_emptied(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_two_tabs_are_one_sheet(testing: Any) -> None:
-    """Beginning in two tabs gives one sheet; after it is handed in, the other tab is told."""
+def test_two_tabs_share_one_sheet(testing: Any) -> None:
     site, page = testing()
     second = page.context.new_page()
     for tab in (page, second):
@@ -226,8 +224,7 @@ def test_two_tabs_are_one_sheet(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
-    """Offline, Next says so and keeps the choice; back online it is sent once, by itself."""
+def test_offline_answer_is_kept_and_sent_later(testing: Any) -> None:
     site, page = testing()
     _begin(page)
     _first(page)
@@ -249,8 +246,8 @@ def test_an_answer_without_a_connection_is_kept_and_sent(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_without_scripts_a_test_is_taken_by_its_buttons(testing: Any) -> None:
-    """Radio buttons and Next are enough; the server measures the time."""
+def test_human_test_can_be_taken_without_javascript(testing: Any) -> None:
+    """The server measures the time."""
     site, page = testing({"java_script_enabled": False})
     _begin(page)
     _first(page)

@@ -1,4 +1,4 @@
-"""The pages of tests as a browser without scripts gets them."""
+"""The pages of tests, in a browser without scripts."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("db")
 
 @pytest.fixture
 def ann(person: Any, visit: Any) -> Any:
-    """Return a browser of somebody who agreed to the texts of the site; `ann.person` is she."""
+    """Return the browser of Ann, who agreed to the site's texts; `ann.person` is her account."""
     who = person("ann")
     save_agreement(who)
     browser = visit(who)
@@ -36,7 +36,7 @@ def ann(person: Any, visit: Any) -> Any:
 
 
 def _hidden(page: Any, *names: str) -> dict[str, str]:
-    """Return what hidden fields of a page's first form hold."""
+    """Return the values of hidden fields in the first form of a page."""
     text = page.content.decode()
     found = {}
     for name in names:
@@ -47,7 +47,7 @@ def _hidden(page: Any, *names: str) -> dict[str, str]:
 
 
 def _begin(browser: Any, made: Any, **told: str) -> Any:
-    """Begin a test; return the sitting."""
+    """Start a test; return the sitting."""
     page = browser.get(f"/tests/round/{made.name}/")
     form = {**_hidden(page, "key"), "agree": "yes", **told}
     answer = browser.post(f"/tests/round/{made.name}/", form)
@@ -61,8 +61,7 @@ def _send(browser: Any, sitting: Any, number: int, **form: str) -> Any:
     return browser.post(url, {**held, "do": "next", **form})
 
 
-def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened: Any) -> None:
-    """Consent, instructions, six questions, notes, the end: all is stored, nothing is told."""
+def test_whole_test_is_taken_and_stored(ann: Any, opened: Any) -> None:
     made = opened(twins(6))
     refused = ann.post(f"/tests/round/{made.name}/", {"key": "k" * 20})
     assert refused.status_code == 422
@@ -103,13 +102,11 @@ def test_somebody_takes_a_test_from_the_first_page_to_the_last(ann: Any, opened:
     assert "You can no longer fill in this sheet" in late.content.decode()
 
 
-def test_texts_are_agreed_to_once_and_before_anything_is_typed(
-    opened: Any, person: Any, visit: Any
-) -> None:
-    """One tick above the first field is for the test's text and the site's, and keeps what stands.
+def test_consent_is_given_once_above_the_first_field(opened: Any, person: Any, visit: Any) -> None:
+    """One tick is for the texts of the test and of the site.
 
-    Refused for want of it, or because a text has changed meanwhile, the form is shown as it was,
-    without a tick that was for another text.
+    If the tick is missing, or a text has changed, the form is shown with its input and without a
+    tick.
     """
     made = opened(twins(6), declared=[SurveyQuestion("home", "Where do you live?")])
     new, url = person("new"), f"/tests/round/{made.name}/"
@@ -135,8 +132,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     assert has_agreed(new)
 
 
-def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Any) -> None:
-    """Who began before a text changed goes on under what they agreed to; no answer is lost."""
+def test_new_consent_text_does_not_interrupt_a_sheet(ann: Any, opened: Any) -> None:
     sitting = _begin(ann, opened())
     publish_document("consent", "You take part in something else.")
     answer = _send(ann, sitting, 1, letter="A", word="to mow")
@@ -144,8 +140,8 @@ def test_a_new_text_interrupts_nobody_on_a_sheet(ann: Any, opened: Any) -> None:
     assert sitting.answers.get(number=1).letter == "A"
 
 
-def test_a_question_stands_as_on_paper(ann: Any, opened: Any) -> None:
-    """The blank or bold word, the snippet, letters in order, X, the label; no id and no answer."""
+def test_question_shows_options_in_order_but_no_ids(ann: Any, opened: Any) -> None:
+    """It has the same parts as on paper: text, letters in order, X and label."""
     data = twins(6)
     sitting = _begin(ann, opened(data))
     for item in read_sheet(sitting.sheet).items:
@@ -160,8 +156,8 @@ def test_a_question_stands_as_on_paper(ann: Any, opened: Any) -> None:
         assert "Back" in page if item.number > 1 else "Back" not in page
 
 
-def test_time_is_measured_without_a_script_too(ann: Any, opened: Any) -> None:
-    """What passed between page and form counts; a script's seconds do, but never more than that."""
+def test_time_is_measured_without_javascript(ann: Any, opened: Any) -> None:
+    """The time between page and form counts; a script's time must not exceed it."""
     sitting = _begin(ann, opened())
     _send(ann, sitting, 1, letter="A", seconds="")
     _send(ann, sitting, 2, letter="A", seconds="9999")
@@ -177,8 +173,7 @@ def test_time_is_measured_without_a_script_too(ann: Any, opened: Any) -> None:
     assert measure_time_shown("forged" + mark, "1", sitting, 1) == 0
 
 
-def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Any) -> None:
-    """A replayed form changes neither a later answer nor the time."""
+def test_replayed_form_changes_nothing(ann: Any, opened: Any) -> None:
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
     held = {**_hidden(ann.get(url), "key", "shown"), "seconds": "0.001", "letter": "A"}
@@ -191,8 +186,7 @@ def test_a_form_that_is_sent_twice_counts_once(ann: Any, opened: Any) -> None:
     assert (row.letter, row.seconds) == ("B", before)
 
 
-def test_a_script_is_told_where_to_go(ann: Any, opened: Any) -> None:
-    """For a script the next address comes as JSON; what it leaves behind gets an empty answer."""
+def test_script_gets_the_next_address_as_json(ann: Any, opened: Any) -> None:
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
     form = {"key": new_key(), "letter": "B", "seconds": "1", "shown": ""}
@@ -203,8 +197,7 @@ def test_a_script_is_told_where_to_go(ann: Any, opened: Any) -> None:
     assert sitting.answers.get().letter == "X"
 
 
-def test_anonymous_people_are_shown_the_way_to_an_account(opened: Any, visit: Any) -> None:
-    """Without an account one reads what the test is, and can't begin it."""
+def test_visitor_without_an_account_cannot_start_a_test(opened: Any, visit: Any) -> None:
     made = opened()
     page = visit().get(f"/tests/round/{made.name}/").content.decode()
     assert "You need an account to take a test" in page
@@ -213,8 +206,7 @@ def test_anonymous_people_are_shown_the_way_to_an_account(opened: Any, visit: An
     assert "/login/" in answer.headers["Location"]
 
 
-def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Any) -> None:
-    """It is asked first; then the sheet is gone, and somebody else may have it."""
+def test_leaving_a_test_requires_confirmation(ann: Any, opened: Any) -> None:
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/give-up/"
     page = ann.get(url)
@@ -228,8 +220,7 @@ def test_a_test_is_given_up_on_its_own_page(ann: Any, opened: Any) -> None:
     )
 
 
-def test_judging_waits_for_the_test(ann: Any, opened: Any) -> None:
-    """The page of judging says what comes first, and gives no problem."""
+def test_judging_is_refused_during_a_test(ann: Any, opened: Any) -> None:
     importing.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())
     assert "Finish your test first" in ann.get("/judge/").content.decode()
@@ -238,10 +229,9 @@ def test_judging_waits_for_the_test(ann: Any, opened: Any) -> None:
     assert not Slot.objects.filter(holder=ann.person).exists()
 
 
-def test_moderators_see_how_far_a_round_is_and_then_its_results(
+def test_moderators_see_progress_and_then_results(
     opened: Any, person: Any, eva: Any, bob: Any, visit: Any
 ) -> None:
-    """Progress by code while it is open, figures when it is closed."""
     made = opened(twins(6), orders=2)
     for number in range(4):
         who = person(f"s{number}")
@@ -264,10 +254,9 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     assert browser.get("/tests/progress/nothing/").status_code == 404
 
 
-def test_a_question_without_answers_has_no_reading(
+def test_question_without_answers_has_no_reading(
     opened: Any, person: Any, visit: Any, eva: Any
 ) -> None:
-    """An empty answer is no reading, and the results say what it counts as."""
     made, who = opened(twins(6)), person("ann")
     fill(who, assign_sheet(who, made, {}))
     close_round(made.name)
@@ -277,8 +266,7 @@ def test_a_question_without_answers_has_no_reading(
     assert "Unanswered questions are included and count as incorrect." in page
 
 
-def test_a_submitted_test_is_not_offered_again(ann: Any, opened: Any) -> None:
-    """The list names it only among the tests taken; its page has no texts to agree to."""
+def test_submitted_test_is_not_offered_again(ann: Any, opened: Any) -> None:
     made = opened(twins(6))
     assert made.title in ann.get("/tests/").content.decode()
     path = f"/tests/round/{made.name}/"
@@ -290,8 +278,7 @@ def test_a_submitted_test_is_not_offered_again(ann: Any, opened: Any) -> None:
     assert "What you agree to" not in ann.get(path).content.decode()
 
 
-def test_nothing_of_a_round_leaks(opened: Any, visit: Any) -> None:
-    """No public page, search or file holds a text of a round that is open."""
+def test_texts_of_an_open_round_are_not_public(opened: Any, visit: Any) -> None:
     data = twins(6)
     made = opened(data)
     word = data[0].sentence.split()[1]
@@ -303,8 +290,7 @@ def test_nothing_of_a_round_leaks(opened: Any, visit: Any) -> None:
 
 
 @pytest.mark.long
-def test_what_people_write_is_text(ann: Any, opened: Any) -> None:
-    """What is noted or told of oneself stays what it is on every page, and runs nothing."""
+def test_hostile_notes_are_escaped(ann: Any, opened: Any) -> None:
     sitting = _begin(ann, opened())
     kept = 0
     for text in hostile.TEXTS:

@@ -1,4 +1,4 @@
-"""What comes of a round: its results, what becomes public, and what is forgotten."""
+"""The end of a round: results, published problems, and deleted data."""
 
 import json
 from collections import Counter
@@ -35,8 +35,9 @@ from winosmith.web.take.sheets import (
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_a_round_is_closed_when_all_are_done(opened: Any, person: Any, ann: Any, bob: Any) -> None:
-    """Sheets that are out keep it open, or are dropped on purpose; nobody comes afterwards."""
+def test_round_with_sheets_in_progress_closes_only_with_drop(
+    opened: Any, person: Any, ann: Any, bob: Any
+) -> None:
     made = opened()
     fill(ann, assign_sheet(ann, made, {}))
     out = assign_sheet(bob, made, {})
@@ -50,8 +51,8 @@ def test_a_round_is_closed_when_all_are_done(opened: Any, person: Any, ann: Any,
         assign_sheet(person("eve"), made, {})
 
 
-def test_publishing_releases_what_was_asked_with_its_other_halves(opened: Any, ann: Any) -> None:
-    """One sheet of a was given: both halves of its twins become public; the rest stays hidden."""
+def test_publishing_releases_asked_problems_and_their_halves(opened: Any, ann: Any) -> None:
+    """Other problems stay hidden."""
     data = twins(4, singles=11)
     made = opened(data)
     sitting = assign_sheet(ann, made, {})
@@ -89,8 +90,7 @@ def test_what_was_withdrawn_meanwhile_is_not_released(opened: Any, ann: Any, bob
     assert set(texts) == {("_", False)}
 
 
-def test_nothing_is_published_that_another_round_asks(opened: Any, ann: Any) -> None:
-    """Problems of a round that is open stay hidden until it is closed."""
+def test_problems_of_another_open_round_are_not_published(opened: Any, ann: Any) -> None:
     data = twins(4)
     first, second = opened(data), opened(data, seed=1)
     fill(ann, assign_sheet(ann, first, {}))
@@ -99,10 +99,9 @@ def test_nothing_is_published_that_another_round_asks(opened: Any, ann: Any) -> 
         publish_round(first.name)
 
 
-def test_results_are_those_of_the_same_answers_in_forms(
+def test_results_equal_those_of_the_same_html_forms(
     opened: Any, person: Any, tmp_path: Path
 ) -> None:
-    """What the round's files give is what the HTML forms' files of the same answers give."""
     made = opened(twins(6, singles=11), orders=2)
     by_hand: list[tuple[Any, dict[int, str]]] = []
     for number in range(8):
@@ -158,8 +157,8 @@ def test_results_are_those_of_the_same_answers_in_forms(
     assert not (tmp_path / "public/private").exists()
 
 
-def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Any, ann: Any, bob: Any) -> None:
-    """The code leads to no one any more; letters and choices stay, words and times go."""
+def test_erased_person_leaves_anonymous_answers(opened: Any, ann: Any, bob: Any) -> None:
+    """Letters and choices stay; words and times are deleted."""
     made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
     for who in (ann, bob):
         sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})
@@ -177,10 +176,10 @@ def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Any, ann: Any, 
     assert made.figures["subjects"] == 2
 
 
-def test_an_erased_text_leaves_the_sheets_and_the_results(
+def test_erased_text_is_removed_from_sheets_and_results(
     opened: Any, person: Any, ann: Any, tmp_path: Path
 ) -> None:
-    """A contributor's unreleased sentence is blanked on sheets that asked it; results go on."""
+    """The results can still be computed."""
     data, eve = twins(4), person("eve")
     made = opened(data)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
@@ -201,8 +200,7 @@ def test_an_erased_text_leaves_the_sheets_and_the_results(
     assert found.answers == 3
 
 
-def test_times_are_forgotten_when_the_site_forgets_them(opened: Any, ann: Any) -> None:
-    """After the retention of the site seconds and hours are gone, and letters are not."""
+def test_times_are_deleted_after_the_retention_period(opened: Any, ann: Any) -> None:
     made = opened()
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
@@ -214,8 +212,7 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Any, ann: Any) -
     assert sitting.answers.exclude(letter="").count() == 5
 
 
-def test_the_file_about_oneself_holds_ones_answers(opened: Any, ann: Any) -> None:
-    """All that a test stores about somebody is in their own file, and no problem's id."""
+def test_personal_data_contain_the_answers_but_no_ids(opened: Any, ann: Any) -> None:
     data = twins(4)
     sitting = assign_sheet(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)

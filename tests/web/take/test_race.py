@@ -1,4 +1,4 @@
-"""Many people begin at once, in threads, on both databases."""
+"""Many people start tests at once, in threads, on both databases."""
 
 import contextlib
 from collections import Counter
@@ -20,8 +20,10 @@ from winosmith.web.take.sheets import assign_sheet, store_answer
 pytestmark = pytest.mark.long
 
 
-def test_forty_people_at_once_get_balanced_sheets(database: Any, opened: Any, person: Any) -> None:
-    """Each of two orders of two tests is given to ten, however many windows each person has."""
+def test_forty_simultaneous_people_get_balanced_sheets(
+    database: Any, opened: Any, person: Any
+) -> None:
+    """Each of them starts the test in two windows."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
     found = at_once(lambda who: (who.pk, assign_sheet(who, made, {}).ref), people * 2)
@@ -30,8 +32,10 @@ def test_forty_people_at_once_get_balanced_sheets(database: Any, opened: Any, pe
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
 
 
-def test_two_windows_never_bring_two_halves(database: Any, opened: Any, person: Any) -> None:
-    """People who judge in one window and begin a test in the other read no twin's both halves."""
+def test_judging_and_test_never_show_both_halves_of_a_twin(
+    database: Any, opened: Any, person: Any
+) -> None:
+    """Each person judges in one window and starts a test in another."""
     data = twins(6, singles=11)
     importing.import_problems(data, "judging")
     made = opened(data)
@@ -60,8 +64,7 @@ def test_two_windows_never_bring_two_halves(database: Any, opened: Any, person: 
     assert not Slot.objects.filter(holder__in=asked, open=True, gold=False).exists()
 
 
-def test_answers_of_two_tabs_at_once_are_all_kept(database: Any, opened: Any, ann: Any) -> None:
-    """Two tabs that send different questions, each twice, lose nothing and count nothing twice."""
+def test_simultaneous_answers_are_each_stored_once(database: Any, opened: Any, ann: Any) -> None:
     made = opened(twins(10))
     sitting = assign_sheet(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]

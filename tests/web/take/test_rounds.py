@@ -1,4 +1,4 @@
-"""Rounds: opened, taken by rules that keep halves apart, closed, written out and published."""
+"""Rounds of human tests: opening, assigning sheets, answering, and sheets on hold."""
 
 from collections import Counter
 from datetime import timedelta
@@ -29,8 +29,8 @@ from winosmith.web.take.sheets import assign_sheet, find_known_problems, give_up
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_a_round_brings_its_problems_under_embargo(opened: Any) -> None:
-    """What was not on the site is valid there, and in nothing public; each half is on one test."""
+def test_new_problems_of_a_round_are_embargoed(opened: Any) -> None:
+    """The halves of a twin are on different sheets."""
     data = twins(6, singles=12)
     made = opened(data, orders=2)
     rows = Problem.objects.filter(ref__in=data.ids)
@@ -44,8 +44,7 @@ def test_a_round_brings_its_problems_under_embargo(opened: Any) -> None:
     assert sheets["a", 1] | sheets["b", 1] | sheets["common", 1] == set(data.ids)
 
 
-def test_a_round_takes_no_problem_that_people_can_read_already(opened: Any) -> None:
-    """Public problems are refused unless they are asked for; then they stay public."""
+def test_public_problems_are_refused_by_default(opened: Any) -> None:
     data = twins(4)
     importing.import_problems(data, "valid")
     with pytest.raises(InputError, match="public on this site"):
@@ -54,8 +53,7 @@ def test_a_round_takes_no_problem_that_people_can_read_already(opened: Any) -> N
     assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
 
 
-def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Any) -> None:
-    """What judges are at work on may be asked, and is kept from the public from then on."""
+def test_problems_in_judging_are_embargoed_with_an_event(opened: Any) -> None:
     data = twins(4)
     importing.import_problems(data, "judging")
     opened(data)
@@ -65,8 +63,7 @@ def test_problems_that_are_being_judged_go_under_embargo_with_a_note(opened: Any
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "rejected", "held"])
-def test_what_the_site_turned_down_is_not_asked(opened: Any, state: str) -> None:
-    """Problems that are withdrawn, rejected or held are refused by name, and nothing is made."""
+def test_withdrawn_rejected_or_held_problems_are_refused(opened: Any, state: str) -> None:
     data = twins(4)
     importing.import_problems(data, "judging")
     Problem.objects.filter(ref=data.ids[0]).update(state=state)
@@ -75,18 +72,14 @@ def test_what_the_site_turned_down_is_not_asked(opened: Any, state: str) -> None
     assert not Round.objects.exists()
 
 
-def test_a_name_is_one_rounds(opened: Any) -> None:
-    """A name that is taken, or can't be part of an address, is refused."""
+def test_taken_or_invalid_round_name_is_refused(opened: Any) -> None:
     opened(name="spring")
     for name in ("spring", "a b", "", "x/y"):
         with pytest.raises(InputError):
             opened(name=name)
 
 
-def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
-    opened: Any, person: Any
-) -> None:
-    """Twelve people take all they may: each version six times, each order thrice, no twin twice."""
+def test_sheets_are_balanced_and_nobody_gets_both_halves(opened: Any, person: Any) -> None:
     made = opened(twins(6, singles=12), orders=2)
     given: Counter[str] = Counter()
     for number in range(12):
@@ -105,8 +98,7 @@ def test_nobody_gets_both_halves_and_versions_are_taken_alike_often(
                      "common": 12, "common1": 6, "common2": 6}  # fmt: skip
 
 
-def test_a_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
-    """Whoever has a sheet out is given that one again, and none of another round."""
+def test_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
     first, other = opened(), opened(twins(5, start=30))
     sitting = assign_sheet(ann, first, {})
     assert assign_sheet(ann, first, {}) == sitting
@@ -115,7 +107,6 @@ def test_a_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
 
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any, bob: Any) -> None:
-    """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
     data = twins(4, singles=11)
     importing.import_problems(data[:8], "judging")
     eve, fay = person("eve"), person("fay")
@@ -129,8 +120,7 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any,
     assert assign_sheet(fay, made, {}).sheet.test in ("a", "b", "common")
 
 
-def test_a_version_of_ones_family_counts_as_known(opened: Any, ann: Any) -> None:
-    """Who wrote a perturbation of a problem gets no sheet that asks the problem or its half."""
+def test_family_of_ones_own_version_counts_as_known(opened: Any, ann: Any) -> None:
     data = twins(4, singles=11)
     made = opened(data)
     root = Problem.objects.get(ref=data.ids[0])
@@ -142,10 +132,10 @@ def test_a_version_of_ones_family_counts_as_known(opened: Any, ann: Any) -> None
 
 
 @pytest.mark.parametrize("both_halves", [False, True])
-def test_subjects_judge_neither_half_of_what_they_were_asked(
+def test_subjects_judge_no_half_of_the_twins_on_their_sheet(
     opened: Any, ann: Any, bob: Any, rules: Any, both_halves: bool
 ) -> None:
-    """A sheet counts as read at once, with the halves that it does not show."""
+    """A sheet counts as read as soon as it is assigned."""
     rules(both_halves=both_halves)
     data = twins(4)
     importing.import_problems(data, "judging")
@@ -156,8 +146,8 @@ def test_subjects_judge_neither_half_of_what_they_were_asked(
     assert lease_next_problem(bob) is not None
 
 
-def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Any, ann: Any) -> None:
-    """A judge's problem goes back when they begin a test; the next comes when it is over."""
+def test_judging_is_paused_during_a_test(opened: Any, ann: Any) -> None:
+    """Starting a test returns the problem that the judge had leased."""
     importing.import_problems(twins(3, start=40), "judging")
     made = opened()
     assert lease_next_problem(ann) is not None
@@ -168,18 +158,15 @@ def test_whoever_is_in_a_test_gets_nothing_to_judge(opened: Any, ann: Any) -> No
     assert lease_next_problem(ann) is not None
 
 
-def test_only_people_with_an_account_take_tests(opened: Any, person: Any) -> None:
-    """Anonymous, paused and erased people get no sheet."""
+def test_only_active_accounts_can_take_tests(opened: Any, person: Any) -> None:
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
         with pytest.raises(InputError, match="account"):
             assign_sheet(who, made, {})
 
 
-def test_answers_are_changed_until_the_sheet_is_handed_in(
-    opened: Any, person: Any, ann: Any
-) -> None:
-    """The last letter counts and seconds add up; a wrong letter, and a late answer, are refused."""
+def test_answers_can_be_changed_until_submission(opened: Any, person: Any, ann: Any) -> None:
+    """The last letter counts, and seconds add up."""
     from winosmith.web.take.sheets import SheetClosedError, assign_sheet, store_answer, submit_sheet
 
     eve, made = person("eve"), opened()
@@ -200,8 +187,7 @@ def test_answers_are_changed_until_the_sheet_is_handed_in(
         store_answer(ann, sitting.ref, 1, "A", 1.0)
 
 
-def test_what_people_tell_of_themselves_is_what_was_asked(opened: Any, ann: Any) -> None:
-    """Choices are held to, other names are dropped, and long texts are refused."""
+def test_only_valid_answers_about_oneself_are_stored(opened: Any, ann: Any) -> None:
     made = opened(declared=(*QUESTIONS, SurveyQuestion("age", "How old are you?")))
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
         with pytest.raises(InputError):
@@ -211,8 +197,7 @@ def test_what_people_tell_of_themselves_is_what_was_asked(opened: Any, ann: Any)
     assert sitting.subject.agreed is not None
 
 
-def test_codes_tell_nothing(opened: Any, ann: Any) -> None:
-    """Codes are random: not the name, not the pseudonym, another in each round."""
+def test_subject_codes_reveal_no_name_and_differ_by_round(opened: Any, ann: Any) -> None:
     codes = set()
     for made in (opened(), opened(twins(5, start=30))):
         sitting = assign_sheet(ann, made, {})
@@ -222,10 +207,9 @@ def test_codes_tell_nothing(opened: Any, ann: Any) -> None:
     assert not any("ann" in code or get_pseudonym(ann)[2:8] in code for code in codes)
 
 
-def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
+def test_too_fast_sheet_counts_after_another_moderators_approval(
     db: Any, rules: Any, opened: Any, person: Any, visit: Any
 ) -> None:
-    """A sheet handed in at once is held; another moderator lets it count, and figures follow."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     ann = person("ann", is_moderator=True)
@@ -248,10 +232,10 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 409
 
 
-def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
+def test_sheet_approved_during_the_computation_counts(
     db: Any, rules: Any, opened: Any, person: Any, eva: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither one let count just before, nor one let count while the figures are found, is lost."""
+    """So does a sheet approved between closing and the computation."""
     open_ = opened(twins(8))
     rules(hold_pace_seconds=3)
     sheets = [assign_sheet(person(name), open_, {}) for name in ("ann", "bob")]
@@ -276,10 +260,8 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     assert fresh(open_).figures["answers"] == 16
 
 
-def test_a_sheet_filled_in_with_care_is_held_by_nobody(
-    db: Any, rules: Any, opened: Any, ann: Any
-) -> None:
-    """With nine seconds between the answers, by the server's clock, a sheet counts at once."""
+def test_slowly_completed_sheet_is_not_held(db: Any, rules: Any, opened: Any, ann: Any) -> None:
+    """The server's clock measures the pace."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     sitting = assign_sheet(ann, made, {})

@@ -1,4 +1,4 @@
-"""The pages of tests for the lists of every page and route: a round in each state, and sheets."""
+"""Visits and routes of human tests for the tests of every page, with a round in each state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("other", "take:about", ("open",), {}),
     ("moderator", "judge:turn", (), {"before": IN_A_TEST}),
 )  # fmt: skip
-"""Role, route, arguments, and what else a `visits.Visit` takes."""
+"""Role, route, arguments, and other fields of a `visits.Visit`."""
 
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
@@ -63,11 +63,11 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("take:round", "get", ("closed",), none, "llfffoo"),
     ("take:count", "post", ("closed",), form(sheet="none"), "llfffxx"),
 ]
-"""Rows of the table of who may do what; see `test_authorisation`."""
+"""Rows of the authorisation table; see `test_authorisation`."""
 
 
 def staged(people: dict[str, Any]) -> dict[str, str]:
-    """Make an open round that somebody is in, a closed one, and one that nobody took."""
+    """Create an open round with a sheet in progress, a closed one, and one without subjects."""
     from tests.web.take.conftest import fill, twins
     from winosmith.humans import QUESTIONS, SurveyQuestion
     from winosmith.web.jobs import Job, run_next_job
@@ -82,7 +82,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
     fill(people["owner"], done)
     second = assign_sheet(people["admin"], closed, {"native": "no"})
     fill(people["admin"], second, seed=1)
-    for round_ in (closed, empty):  # in this transaction, which a worker can't look into
+    for round_ in (closed, empty):  # a worker can't see the rows of this transaction
         close_and_queue_results(round_.name)
         assert run_next_job([Job.Kind.TEST_CLOSE])
     sheet = assign_sheet(people["other"], opened, {"home": "Leeds"})

@@ -1,4 +1,4 @@
-"""Contributors who have agreed to the texts, and a twin that breaks no rule."""
+"""Contributors who agreed to the texts, and a twin that keeps every rule."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,21 +18,21 @@ FORM = {
     "just large enough for the garden.",
     "answer_2": "1",
 }
-"""A twin that holds the anchor word "water" and keeps every rule."""
+"""A twin with the anchor word "water" that keeps every rule."""
 
 
 ANCHORS = ("water", "garden", "hose")
 
 
 def typed(**changes: str) -> Any:
-    """Return the form above as it is typed, with changes."""
+    """Return the input of FORM, with changes."""
     from winosmith.web.write.rules import TwinInput
 
     return TwinInput.from_form({**FORM, **changes})
 
 
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
-    """Return the twin that somebody sends, of the form above unless `typed` is given."""
+    """Submit and return a twin: that of FORM unless `typed` is given."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.write.models import Draft
     from winosmith.web.write.rules import submit_draft
@@ -45,18 +45,18 @@ def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
 
 @pytest.fixture
 def ann(contributor: Callable[..., Any]) -> Any:
-    """Return somebody who agreed to the texts."""
+    """Return a contributor, Ann, who agreed to the texts."""
     return contributor()
 
 
 @pytest.fixture
 def bob(contributor: Callable[..., Any]) -> Any:
-    """Return somebody else who agreed to the texts."""
+    """Return a second contributor, Bob, who agreed to the texts."""
     return contributor("bob")
 
 
 def draft(somebody: Any) -> Any:
-    """Begin a draft whose anchor words are "water", "garden" and "hose"."""
+    """Start a draft with the anchor words "water", "garden" and "hose"."""
     from winosmith.topics import Topic
     from winosmith.web.write.rules import start_draft
 
@@ -65,7 +65,7 @@ def draft(somebody: Any) -> Any:
 
 
 def text(answer: Any) -> str:
-    """Return the page of an answer."""
+    """Return the HTML of a response."""
     return str(answer.content.decode())
 
 
@@ -88,6 +88,6 @@ def address(one: Any) -> str:
 
 
 def send(client: Any, one: Any, **changes: str) -> Any:
-    """Return the answer to the form of a draft, sent from its contributor's browser."""
+    """Submit FORM, with changes, for a draft in its contributor's browser; return the response."""
     form = {**FORM, "version": str(fresh(one).version), "do": "submit", **changes}
     return client.post(f"/write/{one.ref}/", form)

@@ -1,4 +1,4 @@
-"""The live checklist, the anchor, the preview."""
+"""The live checklist, the anchor and the preview."""
 
 from typing import Any
 
@@ -14,24 +14,22 @@ from winosmith.web.write.rules import TwinInput, _find_faults, check_twin, find_
 ANCHORS = ("water", "garden", "hose")
 
 
-def _checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
+def _run_checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any], Any]:
     return {
         (check.rule, check.half): check
         for check in check_twin(TwinInput.from_form({**FORM, **changes}), anchors)
     }
 
 
-def test_a_whole_twin_passes_every_check(site: Any) -> None:
-    """A twin that keeps the rules passes all, with its figures beside them."""
-    checks = _checks()
+def test_complete_twin_passes_every_check(site: Any) -> None:
+    checks = _run_checks()
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["length", 0].figure == "22"
     assert checks["overlap", None].figure == "86 %"
     assert checks["edit distance", None].figure == "3 edits"
 
 
-def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
-    """What `winosmith.validate` checks of a twin is what the contributor sees, and more."""
+def test_checklist_contains_every_structural_rule(site: Any) -> None:
     halves = [
         Problem(
             name,
@@ -46,15 +44,14 @@ def test_every_active_structural_rule_is_on_the_list(site: Any) -> None:
     ]
     checked = examine_structure(Dataset(halves)).checked
     rules = {rule for rule, number in checked.items() if number}
-    assert rules <= {rule for rule, _half in _checks()}
+    assert rules <= {rule for rule, _half in _run_checks()}
     assert len(rules) == 8
 
 
-def test_nothing_fails_before_something_is_written(site: Any) -> None:
-    """An empty form has no failed check, and none that passes but the preset answers' ones."""
+def test_empty_form_has_only_open_checks(site: Any) -> None:
     found = check_twin(TwinInput(), ANCHORS)
     assert {check.verdict for check in found} == {"todo"}
-    assert not any("missing" in check.advice for check in found)  # no option that it could name
+    assert not any("missing" in check.advice for check in found)  # there is no option to name
 
 
 @pytest.mark.parametrize(
@@ -76,57 +73,54 @@ def test_nothing_fails_before_something_is_written(site: Any) -> None:
         ({"sentence_1": FORM["sentence_1"] + "e" * 1000}, "length", 0, "", "1000 characters"),
     ],
 )
-def test_each_broken_rule_says_what_to_do(
+def test_each_broken_rule_has_advice(
     site: Any, changes: dict[str, str], rule: str, half: int | None, figure: str, advice: str
 ) -> None:
-    """A broken rule does not pass, and its advice names the way out."""
-    check = _checks(**changes)[rule, half]
+    check = _run_checks(**changes)[rule, half]
     assert check.verdict != "pass"
     assert check.figure == figure
     assert advice in check.advice
 
 
-def test_halves_that_share_too_little_fail(site: Any) -> None:
-    """A second half of other words fails the overlap, and no limit of edits."""
+def test_halves_with_too_little_overlap_fail(site: Any) -> None:
+    """The number of edits has no limit."""
     other = (
         "Whoever fills a kettle or a bucket in summer knows that water is heavy and that the _ "
         "never suffices."
     )
-    checks = _checks(sentence_2=other)
+    checks = _run_checks(sentence_2=other)
     assert checks["overlap", None].verdict == "fail"
     assert checks["edit distance", None].verdict == "pass"
     assert checks["overlap", None].field == "sentence_2"
 
 
-def test_both_halves_hold_the_same_anchor_word(site: Any) -> None:
-    """A drawn word in one half and another one in the other do not do."""
-    checks = _checks(
+def test_different_anchor_words_in_the_halves_fail(site: Any) -> None:
+    checks = _run_checks(
         sentence_1=FORM["sentence_1"].replace("garden", "flowers"),
         sentence_2=FORM["sentence_2"].replace("water", "soup"),
     )
     assert "fail" in {checks["anchor", 0].verdict, checks["anchor", 1].verdict}
 
 
-def test_the_anchor_is_what_both_halves_hold(site: Any) -> None:
-    """All drawn words that both halves hold make the anchor; else the most frequent one."""
+def test_anchor_is_the_drawn_words_in_both_halves(site: Any) -> None:
+    """If there are none, it is the most frequent drawn word."""
     both = [FORM["sentence_1"], FORM["sentence_2"]]
     assert find_shared_anchors(both, ANCHORS) == "water garden"
     assert find_shared_anchors(["A hose.", "Nothing."], ANCHORS) == "hose"
     assert find_shared_anchors(both, ()) == ""
 
 
-def test_a_drawn_function_word_fails(site: Any) -> None:
-    """An anchor of function words alone is refused as WinoGrande refused it."""
-    assert _checks(("because",))["function word", None].verdict == "fail"
+def test_function_word_as_anchor_fails(site: Any) -> None:
+    """WinoGrande refused such anchors, too."""
+    assert _run_checks(("because",))["function word", None].verdict == "fail"
 
 
-def test_without_anchors_nothing_asks_for_one(site: Any) -> None:
-    """A revision of a twin that has no anchor is not asked for one."""
-    assert not {rule for rule, _half in _checks(())} & {"anchor", "function word"}
+def test_twin_without_anchors_has_no_anchor_checks(site: Any) -> None:
+    """The revision of such a twin needs no anchor."""
+    assert not {rule for rule, _half in _run_checks(())} & {"anchor", "function word"}
 
 
-def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
-    """Each half reads with each option; the differing words are marked, the answer is ticked."""
+def test_preview_marks_differing_words_and_the_answer(site: Any) -> None:
     typed = TwinInput.from_form(FORM)
     for half, (sentence, readings) in enumerate(
         zip(typed.sentences, make_readings(typed), strict=True)
@@ -142,8 +136,7 @@ def test_the_preview_marks_what_differs_and_what_is_right(site: Any) -> None:
     assert marked == [["much too small"], ["just large enough"]]
 
 
-def test_what_was_typed_is_tidied(site: Any) -> None:
-    """Lines, double spaces, long blanks, NUL and characters that turn the text are mended."""
+def test_input_is_normalized(site: Any) -> None:
     assert normalize_text(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert normalize_text("e\u0301 \ud800") == "é ?"
     typed = TwinInput.from_form(FORM)
@@ -159,9 +152,9 @@ JAPANESE = {
 }
 
 
-def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
-    """In Japanese no rule that counts or knows words is checked, none fails, and the rest pass."""
-    checks = _checks(("茶碗",), **JAPANESE)
+def test_twin_without_spaces_can_be_submitted(site: Any) -> None:
+    """In Japanese, rules that count or know words are not checked."""
+    checks = _run_checks(("茶碗",), **JAPANESE)
     unchecked = {key for key, check in checks.items() if check.verdict == "unchecked"}
     assert unchecked == {
         *(("length", half) for half in (0, 1)),
@@ -176,18 +169,17 @@ def test_a_twin_without_spaces_can_be_sent(site: Any) -> None:
 
 
 def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
-    """An English half beside a Japanese one is counted, and what compares them is not checked."""
-    checks = _checks(sentence_2=JAPANESE["sentence_2"])
+    """Rules that compare the halves are not checked."""
+    checks = _run_checks(sentence_2=JAPANESE["sentence_2"])
     assert (checks["length", 0].verdict, checks["length", 1].verdict) == ("pass", "unchecked")
     assert checks["overlap", None].verdict == "unchecked"
     assert checks["anchor", 1].verdict == "unchecked"
 
 
-def test_a_blank_against_a_word_is_set_apart_and_said(site: Any) -> None:
-    """A half typed with "_was" is the one with "_ was", and its check of the blank says so."""
+def test_blank_next_to_a_word_is_separated_and_reported(site: Any) -> None:
     glued = FORM["sentence_2"].replace("_ was", "_was")
     assert TwinInput.from_form({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
-    checks = _checks(sentence_2=glued)
+    checks = _run_checks(sentence_2=glued)
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["blank", 1].figure == "separated from the words next to it"
     assert checks["blank", 0].figure == ""

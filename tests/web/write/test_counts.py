@@ -1,4 +1,4 @@
-"""What a contributor is told of how much was written."""
+"""The counts of sentences that a contributor sees."""
 
 from typing import Any
 
@@ -11,8 +11,10 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.write.page import count_problems
 
 
-def test_counts_are_the_person_s_own(db: Any, ann: Any, bob: Any, rules: Any) -> None:
-    """What was written today, is judged and is valid is counted in sentences, as on the site."""
+def test_counts_include_only_the_persons_own_sentences(
+    db: Any, ann: Any, bob: Any, rules: Any
+) -> None:
+    """Each half of a twin counts as a sentence; the site's count includes all people."""
     rules(review="none")
     first, _second, third = submitted(ann), submitted(ann), submitted(ann)
     submitted(bob)
@@ -25,10 +27,10 @@ def test_counts_are_the_person_s_own(db: Any, ann: Any, bob: Any, rules: Any) ->
     assert count_problems(None).today == 0
 
 
-def test_counts_of_many_twins_are_kept_for_their_writer_alone(
+def test_cached_counts_belong_to_one_writer(
     db: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
+    """The counts of many problems are cached for a moment."""
     monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 2)
     submitted(ann)
     assert count_problems(ann).judging == 2

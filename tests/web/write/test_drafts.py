@@ -1,4 +1,4 @@
-"""Drafts: whose they are, and that nothing typed is lost."""
+"""Drafts: access, and saving without losing text."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from winosmith.web.write import rules
 from winosmith.web.write.rules import StaleDraftError, get_draft, save_draft
 
 
-def test_drafts_are_saved_and_never_overwritten_unseen(database: Any, ann: Any) -> None:
-    """Of sixteen windows that save different texts of one version, one wins; the others know."""
+def test_stale_version_never_overwrites_a_draft(database: Any, ann: Any) -> None:
+    """Of sixteen windows that save the same version, one succeeds and the others are refused."""
     one = draft(ann)
 
     def write(number: int) -> str:
@@ -27,8 +27,8 @@ def test_drafts_are_saved_and_never_overwritten_unseen(database: Any, ann: Any) 
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
 
-def test_drafts_are_their_writer_s_alone(db: Any, ann: Any, bob: Any) -> None:
-    """Nobody else opens a draft; untouched topics are no drafts; there are not too many."""
+def test_drafts_are_private_and_limited_in_number(db: Any, ann: Any, bob: Any) -> None:
+    """Untouched topics are not listed as drafts."""
     one = draft(ann)
     assert rules.get_draft(bob, one.ref) is None
     assert rules.get_draft(None, one.ref) is None
@@ -41,8 +41,7 @@ def test_drafts_are_their_writer_s_alone(db: Any, ann: Any, bob: Any) -> None:
         draft(ann)
 
 
-def test_other_words_and_another_topic_keep_what_was_typed(db: Any, ann: Any) -> None:
-    """Drawing again changes topic or words and the version, and no text."""
+def test_redrawing_words_or_topic_keeps_the_text(db: Any, ann: Any) -> None:
     one = rules.save_draft(draft(ann), typed(), 0)
     words = rules.redraw_topic(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)

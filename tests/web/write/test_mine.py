@@ -1,4 +1,4 @@
-"""One's own twins and versions: votes, appeals, withdrawing and revising, by their pages."""
+"""The pages of one's own twins and versions: votes, appeals, withdrawal and revision."""
 
 from typing import Any
 
@@ -19,10 +19,9 @@ from winosmith.web.problems.states import move
 from winosmith.web.write.models import Draft
 
 
-def test_votes_are_shown_without_names_once_decided(
+def test_votes_are_shown_without_names_after_the_decision(
     client: Any, one: Any, contributor: Any
 ) -> None:
-    """The judges' marks and comments appear with the decision, as Judge 1 to k; no name does."""
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     for number, slot in enumerate(Slot.objects.filter(problem=half).order_by("n")):
@@ -41,14 +40,13 @@ def test_votes_are_shown_without_names_once_decided(
     assert "secret" not in page
 
 
-def test_an_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
-    """A rejected half can be appealed in words; sent twice it is one appeal, which waits."""
+def test_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     form = {"problem": half.ref, "text": "Read it again.", "key": "a" * 32}
     early = client.post(f"{where}appeal/", form)
     assert early.status_code == 422
-    assert "Read it again." not in text(early)  # no form to keep it in: there is no appeal yet
+    assert "Read it again." not in text(early)  # there is no form yet that keeps it
     move(half, State.REJECTED, actor=None, kind="verdict", reason="ambiguous")
     empty = client.post(f"{where}appeal/", {**form, "text": " ", "key": "b" * 32})
     assert (empty.status_code, "characters." in text(empty)) == (422, True)
@@ -60,8 +58,8 @@ def test_an_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
     assert "ambiguous" in page
 
 
-def test_withdrawing_and_revising_by_their_buttons(client: Any, one: Any) -> None:
-    """A revision opens a filled form that replaces the twin; withdrawing twice is one event."""
+def test_twin_is_revised_and_withdrawn_by_buttons(client: Any, one: Any) -> None:
+    """Sent twice, a withdrawal is one event for each half."""
     where = send(client, one).headers["Location"]
     form = client.post(f"{where}revise/").headers["Location"]
     page = text(client.get(form))
@@ -81,24 +79,22 @@ def test_withdrawing_and_revising_by_their_buttons(client: Any, one: Any) -> Non
     assert {half.state for half in new.problems.all()} == {"withdrawn"}
 
 
-def test_held_twins_say_why(client: Any, one: Any, rules: Any) -> None:
-    """What made a moderator's look worth while is told to the contributor."""
+def test_held_twin_shows_the_reason(client: Any, one: Any, rules: Any) -> None:
     rules(words_to_flag=("garden",))
     page = text(client.get(send(client, one).headers["Location"]))
     assert "A moderator will check your text first" in page
     assert "words on this site&#x27;s list: garden" in page
 
 
-def test_a_half_that_waits_for_the_other_is_marked(client: Any, one: Any) -> None:
-    """It is valid but not public, which the list of one's own sentences says."""
+def test_half_that_waits_for_the_other_is_marked(client: Any, one: Any) -> None:
     send(client, one)
-    assert "waiting for the other half" not in _page(client)
+    assert "waiting for the other half" not in _get_page(client)
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.VALID, waits=True)
-    assert _page(client).count("waiting for the other half") == 1
+    assert _get_page(client).count("waiting for the other half") == 1
 
 
-def test_my_twins_come_in_pages(client: Any, one: Any) -> None:
-    """Twenty twins stand on a page; the rest follow, and no attention question is among them."""
+def test_own_twins_are_listed_in_pages(client: Any, one: Any) -> None:
+    """Attention questions are not listed."""
     for number in range(22):
         sentence = f"Sentence <i>{number:02}</i> _."
         single(f"p{number}", sentence, by=one.person, state="judging", gold=number == 0)
@@ -109,8 +105,7 @@ def test_my_twins_come_in_pages(client: Any, one: Any) -> None:
     assert client.get("/write/mine/of-p0/").status_code == 404
 
 
-def test_what_a_moderator_did_stands_before_the_reason(client: Any, one: Any, eva: Any) -> None:
-    """The history of one's own half says what a moderator made of it, and then why."""
+def test_history_shows_the_moderators_action_and_reason(client: Any, one: Any, eva: Any) -> None:
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     move(half, State.REJECTED, actor=eva, kind="reject", reason="It is too close to another.")
@@ -118,13 +113,10 @@ def test_what_a_moderator_did_stands_before_the_reason(client: Any, one: Any, ev
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 
 
-def test_votes_that_leave_the_count_are_told_without_their_judge(
+def test_excluded_votes_are_reported_without_the_judge(
     client: Any, one: Any, address: str, person: Any, eva: Any
 ) -> None:
-    """A recount is told as what the votes say, and no word of a moderator's about a judge with it.
-
-    So it is on the page, in the news and in what the site holds about the contributor.
-    """
+    """The page, the news and the personal data don't contain the moderator's words on a judge."""
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     judges = [person(f"judge {number}") for number in range(4)]
@@ -149,7 +141,7 @@ def test_votes_that_leave_the_count_are_told_without_their_judge(
 
 
 def _vote(half: Any, judge: Any, choice: int) -> None:
-    """Let somebody judge a half, whatever is before it in the queue."""
+    """Store a judge's vote on a half, regardless of the queue."""
     slot = Slot.objects.filter(problem=half, open=True).order_by("n")[0]
     slot.holder, slot.choice, slot.open = judge, choice, False
     slot.local_choice, slot.shown = 1 - half.answer, [0, 1]
@@ -158,8 +150,7 @@ def _vote(half: Any, judge: Any, choice: int) -> None:
     settle_votes(fresh(half))
 
 
-def test_no_reason_is_made_up_for_a_moderators_look(client: Any, one: Any) -> None:
-    """What is held without a reason that may be told is told as held, and no reason is named."""
+def test_held_half_without_a_reason_shows_none(client: Any, one: Any) -> None:
     where = send(client, one).headers["Location"]
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
     page = text(client.get(where))
@@ -167,28 +158,27 @@ def test_no_reason_is_made_up_for_a_moderators_look(client: Any, one: Any) -> No
     assert "because" not in page.partition("A moderator will check your text first")[2][:20]
 
 
-def _page(client: Any, problem: Any = None) -> str:
+def _get_page(client: Any, problem: Any = None) -> str:
     path = f"/write/mine/{problem.twin.ref}/" if problem else "/write/mine/"
     answer = client.get(path)
     assert answer.status_code == 200
     return str(answer.content.decode())
 
 
-def test_versions_stand_among_what_one_wrote(db: Any, ann: Any, visit: Any) -> None:
-    """The list has a version with its parent, its depths and the way to its predictions."""
+def test_own_versions_are_listed_with_parent_and_depths(db: Any, ann: Any, visit: Any) -> None:
     top = root()
     made = child(top, ann, new=("fit", "belong"), declared=2)
-    for page in (_page(visit(ann)), _page(visit(ann), made)):
+    for page in (_get_page(visit(ann)), _get_page(visit(ann), made)):
         assert f'href="/problems/{top.ref}/"' in page
         assert f'href="/perturb/made/{made.ref}/"' in page
         assert "declared 2, lineage 1, edit 1" in page
         assert "<del>" in page
 
 
-def test_a_version_has_no_words_of_twins(db: Any, ann: Any, visit: Any) -> None:
-    """The page of a version speaks of no half; revising it leads to the form that perturbs."""
+def test_page_of_a_version_does_not_mention_halves(db: Any, ann: Any, visit: Any) -> None:
+    """Revising a version leads to the form for perturbing."""
     made = child(root(), ann, new=("fit", "belong"), state="judging")
-    page = _page(visit(ann), made).split("<main")[1].split("</main")[0]
+    page = _get_page(visit(ann), made).split("<main")[1].split("</main")[0]
     assert "half" not in page.lower().replace("behalf", "")
     assert "halves" not in page.replace('class="halves"', "")
     assert f'href="/perturb/{made.ref}/revise/"' in page
@@ -196,22 +186,18 @@ def test_a_version_has_no_words_of_twins(db: Any, ann: Any, visit: Any) -> None:
     assert (answer.status_code, answer["Location"]) == (302, f"/perturb/{made.ref}/revise/")
 
 
-def test_the_words_of_a_hidden_parent_are_not_shown(
-    db: Any, ann: Any, bob: Any, visit: Any
-) -> None:
-    """Once somebody else's parent is withdrawn, one's own version stays, without its words."""
+def test_words_of_a_withdrawn_parent_are_not_shown(db: Any, ann: Any, bob: Any, visit: Any) -> None:
     middle = child(root(), bob, new=("not fit", "secretly fit"))
     made = child(middle, ann, new=("secretly fit", "truly fit"))
-    assert "secretly" in _page(visit(ann), made)
+    assert "secretly" in _get_page(visit(ann), made)
     withdraw_twin(bob, middle.twin)
-    for page in (_page(visit(ann), made), _page(visit(ann))):
+    for page in (_get_page(visit(ann), made), _get_page(visit(ann))):
         assert "secretly" not in page
         assert middle.ref not in page
         assert "truly" in page
 
 
-def test_children_outlive_what_was_withdrawn(db: Any, ann: Any, bob: Any) -> None:
-    """Withdrawing a version withdraws it alone: what others made of it stays, its lineage true."""
+def test_versions_survive_the_withdrawal_of_their_parent(db: Any, ann: Any, bob: Any) -> None:
     top = root()
     middle = child(top, ann, new=("fit", "belong"))
     made = child(middle, bob)

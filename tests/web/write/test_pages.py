@@ -1,4 +1,4 @@
-"""The pages of writing: what they show, what they refuse, who may see them."""
+"""The pages for writing twins: content, refusals and access."""
 
 import re
 from typing import Any
@@ -19,14 +19,13 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, check_twin, submit_draft
 
 
-def _key() -> dict[str, str]:
-    """Return a form that holds its key alone."""
+def _make_form() -> dict[str, str]:
+    """Return a form that contains only its key."""
     return {"key": new_key()}
 
 
-def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, ann: Any, visit: Any) -> None:
-    """The button leads to a page of its own with a topic, its words and an empty form."""
-    answer = visit(ann).post("/write/", _key())
+def test_start_button_opens_a_draft_with_a_topic(db: Any, ann: Any, visit: Any) -> None:
+    answer = visit(ann).post("/write/", _make_form())
     one = Draft.objects.get(person=ann)
     assert answer.headers["Location"] == f"/write/{one.ref}/"
     page = text(visit(ann).get(answer.headers["Location"]))
@@ -34,9 +33,9 @@ def test_a_topic_is_drawn_and_a_draft_is_opened(db: Any, ann: Any, visit: Any) -
     assert all(f'data-anchor="{word}"' in page for word in one.anchors)
 
 
-def test_a_topic_is_drawn_once_by_however_many_clicks(db: Any, ann: Any, visit: Any) -> None:
-    """The button's form, sent again, leads to the same draft, and to the start once it is gone."""
-    form = _key()
+def test_repeated_start_form_leads_to_the_same_draft(db: Any, ann: Any, visit: Any) -> None:
+    """After the draft is deleted, it leads to the start page."""
+    form = _make_form()
     shown = visit(ann).get("/write/").content.decode()
     assert re.search(r'name="key" value="[0-9a-f]{32}"', shown)
     where = {visit(ann).post("/write/", form).headers["Location"] for _ in range(3)}
@@ -49,8 +48,7 @@ def test_a_topic_is_drawn_once_by_however_many_clicks(db: Any, ann: Any, visit: 
     assert not Draft.objects.exists()
 
 
-def test_a_twin_is_sent_once_by_however_many_clicks(client: Any, one: Any, address: str) -> None:
-    """The same form, sent twice, leads to the same page; the draft's address leads there, too."""
+def test_repeated_submission_creates_one_twin(client: Any, one: Any, address: str) -> None:
     first = send(client, one)
     again = client.post(address, {**FORM, "version": "0", "do": "submit"})
     back = client.get(address)
@@ -60,8 +58,7 @@ def test_a_twin_is_sent_once_by_however_many_clicks(client: Any, one: Any, addre
     assert "This twin was already submitted" in text(client.get(where.pop()))
 
 
-def test_a_refusal_shows_why_and_keeps_what_was_typed(client: Any, one: Any, address: str) -> None:
-    """With status 422 each fault stands beside its field, and every field keeps its text."""
+def test_refused_twin_shows_faults_and_keeps_the_input(client: Any, one: Any, address: str) -> None:
     answer = send(client, one, sentence_1="The <b>kettle</b> is the _.", domain="")
     page = text(answer)
     assert answer.status_code == 422
@@ -75,7 +72,7 @@ def test_a_refusal_shows_why_and_keeps_what_was_typed(client: Any, one: Any, add
 
 
 def test_checks_need_no_script(client: Any, address: str) -> None:
-    """The button "Check and save" saves and leads back to a page that has all checks."""
+    """The button "Check and save" leads back to a page with all checks."""
     answer = client.post(address, {**FORM, "version": "0", "do": "check"})
     assert answer.headers["Location"] == f"{address}#checks"
     page = text(client.get(address))
@@ -83,14 +80,12 @@ def test_checks_need_no_script(client: Any, address: str) -> None:
     assert "<mark>much too small</mark>" in page
 
 
-def test_the_first_half_is_copied_without_a_script(client: Any, one: Any, address: str) -> None:
-    """The button "Copy the first half" does so on the server, too."""
+def test_first_half_is_copied_without_javascript(client: Any, one: Any, address: str) -> None:
     client.post(address, {**FORM, "sentence_2": "", "version": "0", "do": "copy"})
     assert fresh(one).typed["sentence_2"] == FORM["sentence_1"]
 
 
 def test_live_checks_write_nothing(client: Any, one: Any, address: str) -> None:
-    """A check answers with the list alone, and the draft stays as it was."""
     page = text(client.post(f"{address}check/", FORM, headers={"HX-Request": "true"}))
     one.refresh_from_db()
     assert "<html" not in page
@@ -99,10 +94,8 @@ def test_live_checks_write_nothing(client: Any, one: Any, address: str) -> None:
     assert one.version == 0
 
 
-def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(
-    client: Any, one: Any, address: str
-) -> None:
-    """Of 450,000 characters the length alone is told; nothing is kept, and nothing is cut."""
+def test_too_long_text_is_checked_only_for_its_length(client: Any, one: Any, address: str) -> None:
+    """It is not saved, and the form contains all of it."""
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * MAX_CHARACTERS}
     found = {
         check.rule: check
@@ -122,8 +115,7 @@ def test_what_is_too_long_is_read_by_one_rule_and_comes_back_whole(
     assert fresh(one).version == 0
 
 
-def test_a_refused_form_marks_what_is_missing_as_failed(client: Any, address: str) -> None:
-    """What it was refused for is "not yet" while somebody types, and fails once it was sent."""
+def test_missing_input_fails_only_after_submission(client: Any, address: str) -> None:
     half = {**FORM, "sentence_2": "", "option_2": "", "domain": ""}
     typing = text(client.post(f"{address}check/", half))
     sent = text(client.post(address, {**half, "version": "0", "do": "submit"}))
@@ -132,10 +124,10 @@ def test_a_refused_form_marks_what_is_missing_as_failed(client: Any, address: st
         assert sent.count(f'class="fail" data-rule="{rule}"') == 1
 
 
-def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
+def test_near_duplicates_are_shown_without_hidden_texts(
     client: Any, address: str, bob: Any
 ) -> None:
-    """One's own sentence is quoted, a published one with its source, another's not at all."""
+    """A published sentence is quoted with its source; an embargoed one is not mentioned."""
     submit_draft(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
@@ -150,8 +142,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     assert f">{quoted}</q>" in page
 
 
-def test_two_windows_choose(client: Any, one: Any, address: str) -> None:
-    """A window that saves an old version gets 409 and both texts; what it keeps then is saved."""
+def test_conflicting_windows_choose_which_text_to_keep(client: Any, one: Any, address: str) -> None:
     mine, theirs = {**FORM, "option_1": "pot"}, {**FORM, "option_1": "mug"}
     assert client.post(f"{address}save/", {**theirs, "version": "0"}).json()["version"] == 1
     met = client.post(f"{address}save/", {**mine, "version": "0"})
@@ -166,15 +157,15 @@ def test_two_windows_choose(client: Any, one: Any, address: str) -> None:
     assert fresh(one).typed["option_1"] == "pot"
 
 
-def test_the_same_text_is_no_conflict(client: Any, address: str) -> None:
-    """A window that holds what is saved already just learns the version."""
+def test_saving_the_same_text_is_not_a_conflict(client: Any, address: str) -> None:
     for _number in range(2):
         answer = client.post(f"{address}save/", {**FORM, "version": "0"})
         assert (answer.status_code, answer.json()["version"]) == (200, 1)
 
 
-def test_a_draft_that_is_gone_says_so(client: Any, one: Any, address: str) -> None:
-    """Saving a draft that was sent tells where the twin is; one that was discarded, the start."""
+def test_saving_a_submitted_draft_returns_the_twins_address(
+    client: Any, one: Any, address: str
+) -> None:
     sent = send(client, one)
     answer = client.post(f"{address}save/", {**FORM, "version": "0"})
     assert answer.status_code == 410
@@ -184,8 +175,7 @@ def test_a_draft_that_is_gone_says_so(client: Any, one: Any, address: str) -> No
     assert (late.status_code, late.content) == (204, b"")
 
 
-def test_a_draft_is_discarded(client: Any, address: str) -> None:
-    """Discarding is asked again, and deletes the draft; a second time nothing, and no page."""
+def test_draft_can_be_discarded(client: Any, address: str) -> None:
     page = client.get(address).content.decode()
     assert "<summary>Discard this draft</summary>" in page
     for _number in range(2):
@@ -193,8 +183,7 @@ def test_a_draft_is_discarded(client: Any, address: str) -> None:
     assert client.get(address).status_code == 404
 
 
-def test_the_hour_is_counted_by_twins_that_are_sent(client: Any, one: Any, rules: Any) -> None:
-    """A refused twin costs nothing; one too many gets 429 and is not stored."""
+def test_hourly_limit_counts_only_submitted_twins(client: Any, one: Any, rules: Any) -> None:
     rules(writes_per_hour=1)
     assert send(client, one, domain="").status_code == 422
     assert send(client, one).status_code == 302
@@ -205,13 +194,10 @@ def test_the_hour_is_counted_by_twins_that_are_sent(client: Any, one: Any, rules
     assert fresh(again).typed["sentence_1"] == FORM["sentence_1"]
 
 
-def test_typing_is_checked_and_saved_so_often_and_no_more(
+def test_checks_and_saves_share_an_hourly_limit(
     client: Any, one: Any, address: str, monkeypatch: pytest.MonkeyPatch, rules: Any
 ) -> None:
-    """Each door to a check or a save counts; one too many is told when to come, and writes nothing.
-
-    Sending is none of them: what was typed can be sent all the same.
-    """
+    """A refused request writes nothing; submitting is still possible."""
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     form = {**FORM, "version": "0"}
     rules(writes_per_hour=1)
@@ -233,15 +219,14 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
     assert send(client, one).status_code == 302
 
 
-def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> None:
-    """A session without an account draws, writes, sends and sees its own twin, which is held."""
+def test_visitor_without_an_account_can_write_by_session(db: Any, visit: Any) -> None:
     somebody = Person.objects.create_anonymous()
     save_agreement(somebody)
     client = visit()
     session = client.session
     session[WRITER] = somebody.pk
     session.save()
-    address = client.post("/write/", _key()).headers["Location"]
+    address = client.post("/write/", _make_form()).headers["Location"]
     Draft.objects.filter(person=somebody).update(anchors=["water"])
     where = client.post(address, {**FORM, "version": "0", "do": "submit"}).headers["Location"]
     page = text(client.get(where))
@@ -250,10 +235,7 @@ def test_without_an_account_one_writes_by_the_session(db: Any, visit: Any) -> No
     assert visit().get(where).status_code == 404
 
 
-def test_a_new_consent_text_costs_nothing_that_was_typed(
-    client: Any, one: Any, address: str
-) -> None:
-    """When the texts change while somebody writes, they are asked, and the draft is kept."""
+def test_new_consent_text_keeps_the_draft(client: Any, one: Any, address: str) -> None:
     publish_document("consent", "A new text.")
     answer = send(client, one)
     one.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Sending, revising and withdrawing twins, as rules."""
+"""Rules for submitting, revising and withdrawing twins."""
 
 from typing import Any
 
@@ -18,8 +18,7 @@ from winosmith.web.problems.models import Problem, Remembered, Twin
 from winosmith.web.write.rules import TwinInput, _find_faults, open_revision, to_input
 
 
-def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, ann: Any) -> None:
-    """Both halves are stored with random ids, are being judged in k slots, and are remembered."""
+def test_submitted_twin_goes_to_the_judges(db: Any, ann: Any) -> None:
     twin = submitted(ann, topic="Water a garden")
     halves = list(twin.problems.all())
     assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
@@ -37,8 +36,7 @@ def test_a_twin_that_is_sent_goes_to_the_judges(db: Any, ann: Any) -> None:
         assert Remembered.objects.filter(problem=half).exists()
 
 
-def test_the_order_of_the_halves_tells_nothing(db: Any, ann: Any) -> None:
-    """Of 40 twins, the half that was typed first comes first in some and second in others."""
+def test_order_of_the_halves_is_random(db: Any, ann: Any) -> None:
     first = {
         submitted(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
         for _number in range(40)
@@ -46,8 +44,8 @@ def test_the_order_of_the_halves_tells_nothing(db: Any, ann: Any) -> None:
     assert first == {True, False}
 
 
-def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, ann: Any) -> None:
-    """A twin that breaks rules leaves no row; the same key may send the mended one."""
+def test_refused_twin_is_not_stored_and_names_the_fields(db: Any, ann: Any) -> None:
+    """The corrected twin can be submitted with the same key."""
     key = new_key()
     with pytest.raises(RefusedError) as refused:
         submitted(ann, key, typed=typed(sentence_1="Too short, the _ is.", answer_2="0", domain=""))
@@ -57,8 +55,7 @@ def test_a_refusal_writes_nothing_and_names_the_fields(db: Any, ann: Any) -> Non
     assert submitted(ann, key).problems.count() == 2
 
 
-def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
-    """Of a half that is not written, and of both together, nothing more is said than to write."""
+def test_empty_form_reports_only_the_first_faults(site: Any) -> None:
     assert _find_faults(TwinInput(), ANCHORS) == {
         "domain": ["Choose whether the twin is about people or about things."],
         "option_1": ["Enter each option: the people or things that could fill the blank."],
@@ -72,8 +69,7 @@ def test_an_empty_form_is_told_the_first_things_alone(site: Any) -> None:
     assert _find_faults(typed(), ANCHORS) == {}
 
 
-def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
-    """Somebody who has not agreed to the texts can't send a twin."""
+def test_twin_without_consent_is_refused(db: Any, person: Any) -> None:
     with pytest.raises(InputError, match="First agree to the site’s consent forms"):
         submitted(person("bob"))
     assert not Twin.objects.exists()
@@ -89,10 +85,9 @@ def test_without_consent_nothing_is_taken(db: Any, person: Any) -> None:
         ("all", False, False, "held"),
     ],
 )
-def test_who_looks_first_is_the_site_s_choice(
+def test_review_setting_decides_which_twins_are_held(
     db: Any, contributor: Any, rules: Any, review: str, anonymous: bool, flagged: bool, state: str
 ) -> None:
-    """A moderator looks first at all, at what is flagged or without an account, or at none."""
     ann = contributor(anonymous=anonymous)
     rules(review=review, words_to_flag=("garden",) if flagged else ())
     twin = submitted(ann)
@@ -101,11 +96,8 @@ def test_who_looks_first_is_the_site_s_choice(
     assert all(bool(half.hints) == flagged for half in twin.problems.all())
 
 
-def test_a_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
-    """A child version names its parent; the parent's halves are revised, their slots closed.
-
-    Nothing of the parent is left to revise, or to withdraw.
-    """
+def test_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
+    """The old twin can't be revised again or withdrawn."""
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
     draft = open_revision(ann, old)
@@ -125,10 +117,9 @@ def test_a_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
     assert not may_withdraw(ann, old)
 
 
-def test_only_the_contributor_revises_or_withdraws(
+def test_only_the_contributor_can_revise_or_withdraw(
     db: Any, contributor: Any, ann: Any, bob: Any
 ) -> None:
-    """Somebody else, even a moderator, can do neither by these rules, and nothing changes."""
     twin = submitted(ann)
     for other in (bob, contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
@@ -140,8 +131,7 @@ def test_only_the_contributor_revises_or_withdraws(
     assert {half.state for half in twin.problems.all()} == {"judging"}
 
 
-def test_a_withdrawn_twin_is_out_of_judging(db: Any, ann: Any) -> None:
-    """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
+def test_withdrawn_twin_leaves_judging(db: Any, ann: Any) -> None:
     twin = submitted(ann)
     withdraw_twin(ann, twin, "a slip")
     assert {half.state for half in twin.problems.all()} == {"withdrawn"}
@@ -153,10 +143,9 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, ann: Any) -> None:
         withdraw_twin(ann, twin)
 
 
-def test_who_judged_a_twin_does_not_judge_its_revision(
+def test_judge_of_a_twin_does_not_judge_its_revisions(
     db: Any, contributor: Any, ann: Any, bob: Any
 ) -> None:
-    """Whoever has read a version of a twin gets no half of the next one, nor of the one after."""
     first = submitted(ann)
     slot = lease_next_problem(bob)
     assert slot is not None
@@ -167,8 +156,8 @@ def test_who_judged_a_twin_does_not_judge_its_revision(
     assert lease_next_problem(contributor("cat")) is not None
 
 
-def test_a_contributor_withdraws_what_a_moderator_withdrew(db: Any, ann: Any, eva: Any) -> None:
-    """Withdrawn by its contributor, too, a half can't be brought back by a moderator any more."""
+def test_contributor_can_withdraw_what_a_moderator_withdrew(db: Any, ann: Any, eva: Any) -> None:
+    """A moderator can't restore it afterwards."""
     twin = submitted(ann)
     half = twin.problems.first()
     seen = half.events.last().pk
@@ -180,8 +169,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(db: Any, ann: Any, ev
     assert not may_withdraw(ann, twin)
 
 
-def test_what_is_released_or_valid_is_not_revised(db: Any, ann: Any) -> None:
-    """A twin whose halves are both valid, or that was released, keeps its text."""
+def test_released_or_valid_twin_cannot_be_revised(db: Any, ann: Any) -> None:
     valid, released = submitted(ann), submitted(ann)
     Problem.objects.filter(twin=valid).update(state="valid")
     Problem.objects.filter(twin=released).update(released=True)
