@@ -265,6 +265,9 @@ def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> No
     path.write_text(path.read_text("utf-8").replace("\n0,A", "\n12,A"), "utf-8")
     with pytest.raises(FormatError, match="the answers' ids count from 1"):
         answers.read(path, Dataset(replace(p, id=f"{int(p.id):03}") for p in items))
+    path.write_text("id,m\n" + "".join(f"q{at},A\n" for at in range(12)), "utf-8")
+    with pytest.raises(FormatError, match="the answers' ids count from 0"):
+        answers.read(path, Dataset(replace(p, id=f"Q{int(p.id) + 1}") for p in items))
 
 
 @pytest.mark.parametrize(

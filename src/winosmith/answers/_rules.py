@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
+from os.path import commonprefix
+from string import digits
 from typing import Any, NamedTuple
 
 from winosmith import formats
@@ -147,10 +149,19 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
 def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
     """Raise FormatError if ids are numbered from 1, but items from 0, or vice versa.
 
-    If no id is 0, but most from 1 to the highest id are present, the ids are numbered from 1.
+    If no id is 0, but most from 1 to the highest id are present, the ids are numbered from 1. All
+    numbers may have the same prefix, such as "q".
     """
-    item_ids = {*map(normalise_id, file.problems), *map(str, file.omitted)}
-    numbers, count = {*map(normalise_id, ids)}, len(item_ids)
+    names = [*map(normalise_id, file.problems), *map(str, file.omitted)]
+    spelled = [*names, *map(normalise_id, ids)]
+    prefix = commonprefix(spelled).rstrip(digits)  # noqa: RUF071 - letters
+    item_ids, numbers = (
+        {one[len(prefix) :].lstrip("0") or one[-1:] for one in kind}
+        for kind in (names, map(normalise_id, ids))
+    )
+    count = len(item_ids)
+    if prefix and numbers <= item_ids:
+        return
     hint = ""
     if "0" in item_ids and "0" not in numbers and "1" in numbers:
         highest = max(int(one) for one in numbers if one.isdecimal())
