@@ -25,6 +25,7 @@ from winosmith.web import importing
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge
 from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
+from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.states import (
@@ -34,6 +35,7 @@ from winosmith.web.problems.states import (
     move,
     publish_due_halves,
 )
+from winosmith.web.run.dashboard import _count_problems_and_votes
 
 
 def _make_twin(author: Any = None, **columns: Any) -> list[Any]:
@@ -81,6 +83,14 @@ def test_twin_becomes_public_as_a_whole(
     _move(two, end)
     assert (_are_public(one, two), readers()) == ([True, end == "valid"], [200] * 4)
     assert "late" not in _list_event_kinds(one)
+
+
+def test_rejected_half_is_not_listed_as_waiting(db: Any) -> None:
+    for state, number in (("valid", 1), ("rejected", 1)):
+        one, _two = _make_twin()
+        _move(one, state)
+        assert _count_problems_and_votes()[1]["waits"] == number
+        assert filter_queue(QueueFilters(state="", only="waits")).count() == number
 
 
 def test_half_becomes_public_after_14_days(db: Any) -> None:

@@ -221,6 +221,8 @@ def _apply_only_filter(query: QuerySet[Problem], only: str) -> QuerySet[Problem]
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
         votes = Slot.objects.counted().filter(since, holder__judging__held__isnull=False)
         return query.filter(state__in=(State.VALID, State.REJECTED), pk__in=votes.values("problem"))
+    if only == "waits":
+        query = query.filter(state=State.VALID)
     return query.filter(**{only: True})
 
 

@@ -260,7 +260,7 @@ def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
         "held": states[State.HELD],
         "judging": states[State.JUDGING],
         "votes": Slot.objects.filter(open=True, gold=False).count(),
-        "waits": problems.filter(waits=True).count(),
+        "waits": problems.filter(waits=True, state=State.VALID).count(),
         "provisional": Slot.objects.pending().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
