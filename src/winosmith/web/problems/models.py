@@ -16,7 +16,7 @@ class State(models.TextChoices):
 
     HELD = "held", _("waiting for a moderator")
     JUDGING = "judging", _("is being judged")
-    VALID = "valid", _("found valid")
+    VALID = "valid", _("valid")
     REJECTED = "rejected", _("rejected")
     REVISED = "revised", _("replaced by a revision")
     WITHDRAWN = "withdrawn", _("withdrawn")

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("held", "waiting for a moderator"),
                             ("judging", "is being judged"),
-                            ("valid", "found valid"),
+                            ("valid", "valid"),
                             ("rejected", "rejected"),
                             ("revised", "replaced by a revision"),
                             ("withdrawn", "withdrawn"),
