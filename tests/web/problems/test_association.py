@@ -46,6 +46,7 @@ def test_word_that_reveals_the_answer_is_named(pairs: Any) -> None:
     assert given_away.share is not None
     assert given_away.share > 0.8
     assert given_away.words[0] == "broke"
+    assert given_away.is_known
     against = measure_half(Half("The _ broke.", ("cup", "jug"), 1), pairs)
     assert against.share == pytest.approx(1 - given_away.share)
     assert against.words == ()
@@ -57,7 +58,9 @@ def test_reading_does_not_depend_on_option_order(pairs: Any) -> None:
 
 
 def test_unknown_words_give_a_share_of_one_half(pairs: Any) -> None:
-    assert measure_half(Half("A _ sings.", ("lark", "owl"), 1), pairs) == Reading(0.5, ())
+    """The page then shows no reading."""
+    reading = measure_half(Half("A _ sings.", ("lark", "owl"), 1), pairs)
+    assert reading == Reading(0.5, (), is_known=False)
 
 
 @pytest.mark.parametrize(

@@ -65,10 +65,12 @@ class Reading:
             two options, and more if they give the answer away; None if the half has no answer or
             fewer than two options.
         words: The content words that give the answer away, strongest first.
+        is_known: Whether any of the word pairs occurred in the training.
     """
 
     share: float | None
     words: tuple[str, ...] = ()
+    is_known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:
         for word in filter(is_content, split_units(half.sentence))
     }
     strong = sorted((word for word in gains if gains[word] >= MIN_GAIN), key=lambda w: -gains[w])
-    return Reading(softmax(scores)[half.answer], tuple(strong[:MAX_WORDS_SHOWN]))
+    return Reading(softmax(scores)[half.answer], tuple(strong[:MAX_WORDS_SHOWN]), bool(known))
 
 
 def _get_unique_words(text: str) -> list[str]:

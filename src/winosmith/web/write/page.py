@@ -146,6 +146,7 @@ def make_checks_context(
                 "percent": round_percent(reading.share),
                 "words": ", ".join(reading.words),
                 "strong": reading.share >= 0.65,
+                "is_known": reading.is_known,
             }
             for number, reading in enumerate(meter.readings, 1)
             if reading.share is not None and typed.sentences[number - 1]
@@ -162,7 +163,7 @@ class ProblemCounts:
             time zone.
         waiting: The number of the person's problems that wait for a moderator.
         site: The number of public problems on the site.
-        goal: The site's goal for the number of valid problems, or 0.
+        goal: The site's goal for the number of public problems, or 0.
     """
 
     today: int
