@@ -12,7 +12,7 @@ from winosmith.humans import SurveyQuestion
 from winosmith.web import importing
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import has_agreed, publish_document, save_agreement
+from winosmith.web.people.privacy import get_pending_documents, publish_document, save_agreement
 from winosmith.web.take.models import Sitting
 from winosmith.web.take.rounds import close_round
 from winosmith.web.take.sheets import (
@@ -113,7 +113,7 @@ def test_consent_is_given_once_above_the_first_field(opened: Any, person: Any, v
     browser = visit(new)
     page = browser.get(url).content.decode()
     assert "What is stored about you" in page
-    assert "What you grant" in page
+    assert "What you grant" not in page, "respondents contribute no sentences"
     assert page.index('name="agree"') < page.index('name="declared-home"')
     shown = re.findall(r'name="shown" value="(\d+)"', page)
     form = {"shown": shown, "declared-home": "a house in Leeds"}
@@ -124,12 +124,13 @@ def test_consent_is_given_once_above_the_first_field(opened: Any, person: Any, v
         assert answer.status_code == 422
         assert 'value="a house in Leeds"' in answer.content.decode()
         assert not re.search('id="agree"[^>]* checked', answer.content.decode())
-        assert not has_agreed(new)
+        assert get_pending_documents(new, answering=True)
     form["shown"] = re.findall(r'name="shown" value="(\d+)"', answer.content.decode())
     answer = browser.post(url, {**form, "agree": "yes", **_hidden(answer, "key")})
     assert answer.headers["Location"].startswith("/tests/sheet/")
     assert Sitting.objects.get(subject__person=new).subject.declared == {"home": "a house in Leeds"}
-    assert has_agreed(new)
+    assert not get_pending_documents(new, answering=True)
+    assert [each.kind for each in get_pending_documents(new)] == ["licence"]
 
 
 def test_new_consent_text_does_not_interrupt_a_sheet(ann: Any, opened: Any) -> None:

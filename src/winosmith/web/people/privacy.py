@@ -39,22 +39,32 @@ def get_current_documents() -> list[Document]:
     return list(Document.objects.filter(pk__in=_get_current_keys().values()).order_by("kind"))
 
 
-def get_pending_documents(person: Person | None, *, judging: bool = False) -> list[Document]:
+def get_pending_documents(
+    person: Person | None, *, judging: bool = False, answering: bool = False
+) -> list[Document]:
     """Return the current documents that a person, or a visitor (None), has not agreed to.
 
-    With `judging`, paid judges only need to agree to the text on paid studies.
+    With `judging`, paid judges only need to agree to the text on paid studies. With `answering`,
+    respondents need no contributor licence, because they contribute no sentences.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
     agreed = set(person.agreements.values_list("document", flat=True)) if person else set()
     needed = {key for kind, key in _get_current_keys().items() if (kind == "study") == paid_judge}
-    return list(Document.objects.filter(pk__in=needed - agreed).order_by("kind"))
+    pending = Document.objects.filter(pk__in=needed - agreed).order_by("kind")
+    return list(pending.exclude(kind="licence") if answering else pending)
 
 
 def has_agreed(person: Person) -> bool:
     return not get_pending_documents(person)
 
 
-def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bool = False) -> None:
+def save_agreement(
+    person: Person,
+    shown: set[int] | None = None,
+    *,
+    judging: bool = False,
+    answering: bool = False,
+) -> None:
     """Record that a person agrees to the current documents, and when.
 
     `shown` contains the keys of the documents that the person was shown; None stands for the
@@ -62,7 +72,7 @@ def save_agreement(person: Person, shown: set[int] | None = None, *, judging: bo
     """
     with writing():
         models.check_still_active(person)
-        needed = get_pending_documents(person, judging=judging)
+        needed = get_pending_documents(person, judging=judging, answering=answering)
         if shown is not None and not {document.pk for document in needed} <= shown:
             raise InputError(_("A text has changed in the meantime; read the new version."))
         for document in needed:

@@ -45,6 +45,8 @@ def make_consent_text(question_counts: list[int]) -> str:
     numbers = {
         "questions": str(most) if least == most else f"{least} to {most}",
         "minutes": str(long) if short == long else f"{short} to {long}",
+        "most": most,
+        "longest": long,
     }
     return render_to_string("take/consent.txt", numbers)
 

@@ -62,7 +62,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
         if not request.POST.get("agree"):
             raise InputError(_("Tick the box to agree; you can’t take the test unless you agree."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
-        save_agreement(person, gates.read_shown_documents(request))
+        save_agreement(person, gates.read_shown_documents(request), answering=True)
         prefix = "declared-"
         sent = request.POST.items()
         declared = {k.removeprefix(prefix): str(v) for k, v in sent if k.startswith(prefix)}
@@ -77,7 +77,7 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
 
 def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> HttpResponse:
     person = _get_eligible_person(request)
-    documents = get_pending_documents(person) if person else []
+    documents = get_pending_documents(person, answering=True) if person else []
     read = {document.pk for document in documents} <= gates.read_shown_documents(request)
     page = {
         "round": round_,
