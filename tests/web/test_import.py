@@ -13,7 +13,7 @@ from winosmith.web.importing import assign_new_ids, import_problems
 from winosmith.web.judge.models import Gold, Slot
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.problems.lookalikes import find_lookalikes
-from winosmith.web.problems.models import Problem as Row
+from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import get_public_problems
 
@@ -47,7 +47,7 @@ def test_import_and_export_round_trip(database: Any) -> None:
 
 
 def test_repeated_import_adds_only_new_problems(database: Any) -> None:
-    from winosmith.web.problems.models import Event, Twin
+    from winosmith.web.problems.models import Event
 
     data = _twins()
     assert _import(Dataset(data[:3]), "valid").added == 3
@@ -109,6 +109,22 @@ def test_embargo_in_the_file_or_as_an_option_is_applied(database: Any) -> None:
     other = Dataset(replace(problem, id=f"x{problem.id}", twin_id=None) for problem in _twins(2))
     _import(other, "valid", embargo=True)
     assert get_public_problems().count() == 3
+
+
+def test_data_card_describes_contributors_only_if_there_are_any(
+    db: Any, ann: Any, visit: Any
+) -> None:
+    _import(_twins(1), "valid")
+    for path in ("/card/", "/card/data-card.md"):
+        page = visit().get(path).content.decode()
+        assert "the rules for contributors were not applied" in page
+        assert "Contributors get a random topic" not in page
+        assert "volunteers" not in page
+    Twin.objects.update(contributor=ann)
+    for path in ("/card/", "/card/data-card.md"):
+        page = visit().get(path).content.decode()
+        assert "the rules for contributors were not applied" not in page
+        assert "Contributors get a random topic" in page
 
 
 @pytest.mark.parametrize(

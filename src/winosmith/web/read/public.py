@@ -42,7 +42,8 @@ def get_stats() -> dict[str, Any]:
     - `twins`: The number of twins with two public halves.
     - `singles`: The number of public originals whose other half is not public.
     - `perturbed`: The number of public perturbed problems; `families` is the number of their roots.
-    - `contributors`: The number of people who wrote public problems on this site.
+    - `contributors`: The number of people who wrote public problems on this site; `imported` is the
+      number of public problems from files.
     - `judged`: The number of problems that judges have decided here. Problems under embargo,
       problems that wait for their other half, and problems imported as valid are excluded.
     - `valid`, `rejected`: The numbers of judged problems that are valid (and public), and of those
@@ -58,6 +59,7 @@ def _compute_stats() -> tuple[int, dict[str, Any]]:
         problems=Count("id"),
         groups=Count("twin", distinct=True),
         contributors=Count("twin__contributor", distinct=True),
+        imported=Count("id", filter=Q(twin__contributor=None)),
         valid=Count("verdict"),
         since=Min("twin__created"),
         until=Max("twin__created"),
