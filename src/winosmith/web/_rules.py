@@ -205,7 +205,7 @@ class SiteRules:
     """How to reach you. An email address or the URL of a page; shown with the consent form and
     below each page."""
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
-    """Goal for the number of valid problems. Shown to contributors; 0 for no goal."""
+    """Goal for the number of public problems. Shown to contributors; 0 for no goal."""
     language: Annotated[
         str, _setting("name", more=True, min_length=1, max_length=MAX_LENGTH), _IS_LANGUAGE_TAG
     ] = "en"
@@ -249,7 +249,7 @@ class SiteRules:
     """Number of correct answers that judges need to pass the training. At most the number of
     questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
-    """Number of problems per gold question. With 10, one problem in ten, on average, is a gold
+    """One gold question in every … problems. With 10, one problem in ten, on average, is a gold
     question, and judges don't see which one. With 1, judges get all gold questions first; 0 for
     none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3

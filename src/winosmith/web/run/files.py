@@ -149,7 +149,8 @@ class ImportForm(DataForm):
     embargo = forms.BooleanField(
         label=gettext_lazy("Hide them from the public"),
         help_text=gettext_lazy(
-            "Puts the problems under embargo, for tests. Gold questions can’t be under embargo."
+            "Puts the problems under embargo, for tests. Not used for gold questions; mark "
+            "these in an embargo column of the file."
         ),
         required=False,
     )

@@ -33,7 +33,9 @@ class TestForm(DataForm):
     )
     name = forms.SlugField(
         label=gettext_lazy("Name of the test"),
-        help_text=gettext_lazy("Letters, digits and dashes; part of the test’s URL."),
+        help_text=gettext_lazy(
+            "Letters A to Z, digits, - and _, without spaces; part of the test’s URL."
+        ),
         max_length=40,
     )
     title = forms.CharField(

@@ -140,7 +140,8 @@ def _make_rules_step() -> Step:
 
 def _make_problems_step() -> Step:
     counts = get_cached_stats("run.steps.problems", _count_problems)
-    total = ngettext("%d problem", "%d problems", counts["all"]) % counts["all"]
+    total = ngettext("%d problem on the site", "%d problems on the site", counts["all"])
+    total %= counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
     return Step(
         _("Import problems"),
