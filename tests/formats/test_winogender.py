@@ -3,7 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-from winosmith import Problem, formats
+from winosmith import Extra, Problem, formats
 
 
 def test_120_templates_expand_to_the_720_sentences(data_dir: Path) -> None:
@@ -23,7 +23,13 @@ def test_sentence_becomes_a_problem_with_its_gender_in_extra(data_dir: Path) -> 
         answer=1,
         twin_id="technician.customer.male",
         pronoun="he",
-        extra=problems[0].extra,
+        extra=Extra(
+            {
+                "winogender.occupation": "technician",
+                "winogender.participant": "customer",
+                "winogender.gender": "male",
+            }
+        ),
     )
     assert Counter(p.extra["winogender.gender"] for p in problems) == {
         "male": 240,
