@@ -87,7 +87,7 @@ def test_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
         )
         low, high = sign_test(left, coins).interval
         covered += low <= 0.5 / left.std() <= high
-    assert covered / 300 > 0.91
+    assert covered / 400 > 0.91
 
 
 @pytest.mark.parametrize("level", [0.05, 0.0025])
