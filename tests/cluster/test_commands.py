@@ -73,10 +73,13 @@ def test_cached_chunks_are_not_encoded_again(
     np.testing.assert_allclose(found, embedder.embed(problems), atol=1e-5)
 
 
-def test_hunting_on_a_cluster_is_refused(data: Path, tmp_path: Path) -> None:
+def test_hunting_on_a_cluster_is_refused(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = ["solve", str(data), "--solver", "hunting", "--collection", str(tmp_path)]
     out = ["--out", str(tmp_path / "a.jsonl"), "--cluster", "tcp://localhost:1"]
     assert main([*asked, *out]) == 2
+    assert "hunting runs only on this machine; omit --cluster" in capsys.readouterr().err
 
 
 @pytest.mark.long
