@@ -348,6 +348,7 @@ def test_cross_fit_does_not_depend_on_response_order() -> None:
     rules = Rules(size=10, floor=0.5)
     once = cross_fit(data, said, rules, folds=4, seed=3)
     assert cross_fit(data, said[::-1], rules, folds=4, seed=3) == once
+    assert cross_fit(data, said, rules, folds=4, seed=4) != once
 
 
 def test_progress_reports_each_fold() -> None:
