@@ -278,7 +278,15 @@ def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path: Path) -
     assert not path.exists()
 
 
-@given(st.dictionaries(st.text("abc/.", min_size=1), st.integers() | st.text(), max_size=4))
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+NESTED = st.recursive(
+    VALUES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc/."), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text("abc/.", min_size=1), NESTED, max_size=4))
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_json_recipe_is_recognised_again(tmp_path: Path, recipe: dict[str, object]) -> None:
     path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))
