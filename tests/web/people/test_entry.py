@@ -200,8 +200,9 @@ def test_sign_up_requires_an_invitation_if_the_site_does(db: Any, visit: Any, ru
 
 def test_moderators_can_invite_judges_but_not_admins(db: Any, visit: Any, eva: Any) -> None:
     browser = visit(eva)
-    refused = browser.post("/people/invitations/", {"role": "admin", "days": 7})
-    assert refused.status_code == 422
+    for role in ("moderator", "admin"):
+        refused = browser.post("/people/invitations/", {"role": role, "days": 7})
+        assert refused.status_code == 422
     assert not Invitation.objects.exists()
     made = browser.post("/people/invitations/", {"role": "judge", "days": 7})
     assert "http://testserver/people/join/" in made.content.decode()
