@@ -59,7 +59,6 @@ def test_error_depths_and_accuracies_equal_those_of_metrics(
 @pytest.mark.parametrize("answer", [0, 1])
 def test_ties_count_as_in_metrics(db: Any, answer: int) -> None:
     """A tie is half correct and half an error, is counted as a tie, and ends half a path."""
-    Problem.objects.update(answer=answer)
     found, alpha = family(), model()
     Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
     for name, problem in found.items():
