@@ -57,6 +57,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", site.redirects[self.path])
             self.send_header("Content-Length", "0")
+            self.send_header("Connection", "close")  # the client must not reuse this connection
             self.end_headers()
         elif self.path in site.files:
             said = site.files[self.path]
