@@ -281,7 +281,9 @@ def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path: Path) -
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 NESTED = st.recursive(
     VALUES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc/."), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc/."), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
