@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pandas as pd
@@ -366,10 +365,10 @@ def test_integer_ids_read_as_floats_match_integer_ids(tmp_path: Path) -> None:
 
 
 def test_long_id_of_zeros_is_read_in_linear_time(tmp_path: Path) -> None:
-    path = write_text(tmp_path / "m.csv", f"id,m\nq0,A\n{'0' * 20_000}x,B\n")
-    start = process_time()
+    """In quadratic time, it would take longer than a test's time limit."""
+    said = {"q0": "A", f"{'0' * 2_000_000}x": "B"}
+    path = write_text(tmp_path / "m.json", json.dumps(said))
     assert answers.read(path, DATA)["m"].by_id["q0"].choice == 0
-    assert process_time() - start < 2
 
 
 def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path: Path) -> None:
@@ -378,11 +377,11 @@ def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path: Path) -> 
         path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(
             f"{p.id},{one}\n" for p, one in zip(DATA, said, strict=True)))  # fmt: skip
         assert len(answers.read(path, DATA)["m"].predictions) == 11
-    for path in (
-        write_text(tmp_path / "m.lst", "\n".join(said[::-1])),
-        write_text(tmp_path / "m.json", json.dumps([None, *said[1:]])),
-    ):
-        assert len(answers.read(path, DATA)["m"].predictions) == 11
+        if missing:  # an empty line is not a label
+            path = write_text(tmp_path / "m.lst", "\n".join(said[::-1]))
+            assert len(answers.read(path, DATA)["m"].predictions) == 11
+    path = write_text(tmp_path / "m.json", json.dumps([None, *said[1:]]))
+    assert len(answers.read(path, DATA)["m"].predictions) == 11
 
 
 def test_option_text_matches_with_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
