@@ -291,21 +291,24 @@ def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
     twins = [twin() for _ in range(150)]
     for _ in range(20):
         give(ann)
+    place = twins[30][0].slots.get(n=1).place
+    queries = {
+        "slot_fresh": get_fresh_slots(ann, place),
+        "slot_leased": get_expired_slots(ann, timezone.now()),
+    }
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
         if connection.vendor == "postgresql":
             cursor.execute("SET enable_seqscan = off")
-    place = twins[30][0].slots.get(n=1).place
-    for query, index in (
-        (get_fresh_slots(ann, place), "slot_fresh"),
-        (get_expired_slots(ann, timezone.now()), "slot_leased"),
-    ):
-        plan = query[:1].explain()
+    try:
+        plans = {index: query[:1].explain() for index, query in queries.items()}
+    finally:
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SET enable_seqscan = on")
+    for index, plan in plans.items():
         assert index in plan, plan
         assert "TEMP B-TREE" not in plan, plan
         assert "Sort" not in plan, plan
         assert "SCAN judge_slot" not in plan.replace("SCAN judge_slot USING INDEX", ""), plan
         assert "seen_twin" in plan or "seen_block" in plan, plan
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET enable_seqscan = on")
