@@ -176,7 +176,7 @@ def test_linking_large_families_takes_linear_time(db: Any) -> None:
     work(50, "warm")
     small, large = work(300, "small"), work(3000, "large")
     assert large[0] < 13 * small[0]
-    assert large[1] < 13 * small[1]
+    assert large[1] < 3000 / 30  # each statement is for many rows
 
 
 def test_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:
