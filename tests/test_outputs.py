@@ -78,7 +78,7 @@ def test_file_in_place_of_a_folder_is_reported(tmp_path: Path, below: str) -> No
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     def write() -> None:
         with atomic_write(tmp_path / "a.txt") as file:
             os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())

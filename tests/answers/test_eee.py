@@ -30,7 +30,7 @@ def _answers(held: list[tuple[Any, ...]]) -> Answers:
 
 @examples(30)
 @given(held=PREDICTIONS)
-def test_what_is_written_is_read(
+def test_instance_records_round_trip(
     held: list[tuple[Any, ...]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Choices, ties and invalid answers are a round trip, with reproducible bytes."""

@@ -28,7 +28,7 @@ def written(path: Path) -> Path:
     return file
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_prediction_file_round_trip(tmp_path: Path) -> None:
     """Predictions, solver, parameters and the data's digest are a round trip."""
     found = answers.read_predictions(written(tmp_path))
     assert found.predictions == predictions()

@@ -77,7 +77,7 @@ def test_finetune_dropout_false_sets_no_rate():
         ({"name": "../up"}, "it must consist of letters, digits"),
     ],
 )
-def test_what_does_not_fit_is_named(changes, message):
+def test_invalid_keys_and_values_are_refused(changes, message):
     with pytest.raises(RecipeError, match=message):
         parse_recipe(table(**changes))
 

@@ -53,7 +53,7 @@ def test_existing_output_needs_force(data: Path, cli: Cli) -> None:
         (["--out", "x.npz", "--dimensions", "1"], "1 is not in the range x>=2"),
     ],
 )
-def test_bad_input_is_told(
+def test_bad_input_is_refused_and_nothing_is_written(
     data: Path, arguments: list[str], message: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What can't be embedded is refused with advice, and nothing is written."""

@@ -247,7 +247,9 @@ def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
         ),
     ],
 )
-def test_bad_input_is_told(arguments: str, message: str, cli: Cli) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(
+    arguments: str, message: str, cli: Cli
+) -> None:
     """What can't be solved is refused with advice, and nothing is written."""
     out = [] if "--out" in arguments else ["--out", "p.jsonl"]
     before = Path("dev.jsonl").read_bytes()

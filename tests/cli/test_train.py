@@ -352,7 +352,7 @@ def test_invalid_files_of_transfer_are_refused(
         _run("transfer", *files, "--solver", "random", "--out", "out", *options)
 
 
-def test_withheld_answers_are_refused(data_dir: Path, tmp_path: Path) -> None:
+def test_transfer_refuses_withheld_answers(data_dir: Path, tmp_path: Path) -> None:
     """SuperGLUE's test part has no labels."""
     with pytest.raises(InputError, match="146 of 146 answers are withheld"):
         _run(

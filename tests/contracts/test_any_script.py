@@ -47,7 +47,7 @@ FRAMES = {
 LANGUAGES = tuple(FRAMES)
 
 
-def twins(language: str, planted: float) -> Dataset:
+def make_templated_twins(language: str, planted: float) -> Dataset:
     """Return twins made from a few templates.
 
     In a fraction `planted` of them, the option mentioned first is the answer with the first
@@ -130,19 +130,21 @@ ENGINES: dict[str, Callable[[Dataset], float]] = {
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_planted_artifact_is_found_in_any_script(engine: str, language: str) -> None:
-    assert ENGINES[engine](twins(language, 0.8)) > 0.7
+    assert ENGINES[engine](make_templated_twins(language, 0.8)) > 0.7
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_twins_with_random_answers_have_chance_accuracy(engine: str, language: str) -> None:
-    assert abs(ENGINES[engine](twins(language, 0.0)) - 0.5) < 0.1  # three standard errors
+    assert (
+        abs(ENGINES[engine](make_templated_twins(language, 0.0)) - 0.5) < 0.1
+    )  # three standard errors
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_pmi_removes_problems_with_the_planted_agreement(language: str) -> None:
     """Without PMI, one half of the removed problems would have it."""
-    assert measure_pmi_removals(twins(language, 0.5)) > 0.9
+    assert measure_pmi_removals(make_templated_twins(language, 0.5)) > 0.9
 
 
 def test_options_without_spaces_are_similar_if_they_share_words() -> None:

@@ -27,7 +27,7 @@ COPIES = [
 SECRET = [problem.sentence for problem in MIXED if problem.embargo]
 
 
-def everything(folder: Path) -> str:
+def read_all_text(folder: Path) -> str:
     """Return the text of all files below a folder."""
     return "\n".join(
         path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()
@@ -36,7 +36,7 @@ def everything(folder: Path) -> str:
 
 def find_published_secrets(folder: Path) -> list[str]:
     """Return the sentences under embargo that a folder contains."""
-    text = everything(folder)
+    text = read_all_text(folder)
     return [one for one in SECRET if one in text or one.replace("_", PRONOUN) in text]
 
 
@@ -67,7 +67,7 @@ def test_convert_omits_and_counts_embargoed_problems(
     assert main(["convert", str(source), str(out / "file"), "--to", name, *recast, *skip]) == 0
     assert f"omitted: {2 * len(SECRET)} under embargo" in capsys.readouterr().err
     public = next(problem.sentence for problem in MIXED if not problem.embargo)
-    assert public in everything(out) or public.replace("_", PRONOUN) in everything(out)
+    assert public in read_all_text(out) or public.replace("_", PRONOUN) in read_all_text(out)
     assert find_published_secrets(out) == []
     left = tmp_path / "left.jsonl"
     assert not left.exists() or not [s for s in SECRET if s in left.read_text("utf-8")]
@@ -102,7 +102,7 @@ def test_convert_to_a_harness_omits_embargoed_problems_and_copies(
     formats.write([*MARKED, *(replace(one, answer=0) for one in COPIES)], source)
     assert main(["convert", str(source), str(out), "--to", harness]) == 0
     before = [sentence.split("_")[0] for sentence in SECRET]
-    text = everything(out)
+    text = read_all_text(out)
     public = {p.sentence.split("_")[0] for p in MIXED if not p.embargo}
     assert not [start for start in before if start in text and start not in public]
     assert find_published_secrets(out) == []

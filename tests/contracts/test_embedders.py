@@ -28,7 +28,7 @@ PROBLEMS = make_twins(40, singles=6)
 MakeEmbedder = Callable[[Combine], Embedder]
 
 
-class _Lengths:
+class _LengthEmbedder:
     """An embedder of a user, without our base classes: the lengths of the texts."""
 
     def __init__(self, combine: Combine):
@@ -71,7 +71,7 @@ def make_embedder(request: pytest.FixtureRequest) -> MakeEmbedder:
         features = "words" if request.param == "options" else "letters"
         return lambda combine: OptionsEmbedder(128, combine, features)
     if request.param == "own":
-        return _Lengths
+        return _LengthEmbedder
     folder: Path = request.getfixturevalue("tiny_encoder")
     pooling = request.param.split()[1]
     split_point = "before_option" if pooling == "cls" else None

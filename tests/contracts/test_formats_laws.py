@@ -30,7 +30,7 @@ WILD = st.text(
 """Texts with any characters: quotation marks, newlines, formulas, control characters."""
 
 
-def problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
+def make_problems(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Problem]:
     """Return a strategy for problems with texts from another strategy."""
     filled = texts.filter(lambda text: bool(text.strip()))
     labels = filled.map(str.strip)
@@ -71,7 +71,7 @@ def write_and_read(items: list[formats.Item], name: str) -> list[formats.Item]:
         return formats.read_items(path, name, as_written=True)
 
 
-def told(lost: formats.Losses) -> set[str]:
+def get_different_fields(lost: formats.Losses) -> set[str]:
     """Return the names of all fields that the round trip has changed."""
     return lost.lost.keys() | lost.changed.keys() | lost.added.keys()
 
@@ -80,7 +80,7 @@ def keep_two_options(problem: Problem) -> Problem:
     return replace(problem, options=problem.options[:2], answer=problem.answer and 1)
 
 
-def question(problem: Problem) -> Problem:
+def make_question(problem: Problem) -> Problem:
     """Return the problem without its blank, as a question."""
     return replace(problem, blank=None, pronoun=None, twin_id=None)
 
@@ -94,14 +94,14 @@ LAW = examples(
 
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
 @LAW
-@given(found=st.lists(problems(WILD), min_size=1, max_size=3, unique_by=lambda p: p.id))
+@given(found=st.lists(make_problems(WILD), min_size=1, max_size=3, unique_by=lambda p: p.id))
 def test_our_formats_round_trip_every_field(name: str, found: list[Problem]) -> None:
     assert write_and_read(list(found), name) == found
 
 
 @pytest.mark.parametrize(
     ("name", "texts", "shape"),
-    [("winogrande", WILD, keep_two_options), ("questions", WORDS, question)],
+    [("winogrande", WILD, keep_two_options), ("questions", WORDS, make_question)],
 )
 @LAW
 @given(data=st.data())
@@ -111,10 +111,12 @@ def test_writer_keeps_its_promised_fields_or_refuses(
     shape: Callable[[Problem], Problem],
     data: st.DataObject,
 ) -> None:
-    problem = shape(data.draw(problems(texts)))
+    problem = shape(data.draw(make_problems(texts)))
     back = write_and_read([problem], name)
     assert len(back) == 1
-    assert not formats.get_writer(name).kept_fields & told(formats.find_losses([problem], back))
+    assert not formats.get_writer(name).kept_fields & get_different_fields(
+        formats.find_losses([problem], back)
+    )
 
 
 @LAW
@@ -130,6 +132,6 @@ def test_superglue_round_trips_claims(
 ) -> None:
     claim = Claim("0", f"{candidate} {before} _ {after}", candidate, holds, pronoun)
     back = write_and_read([claim], "superglue-wsc")
-    assert not formats.get_writer("superglue-wsc").kept_fields & told(
+    assert not formats.get_writer("superglue-wsc").kept_fields & get_different_fields(
         formats.find_losses([claim], back)
     )

@@ -20,7 +20,7 @@ PARENTS = [
 ]
 
 
-class _Adding:
+class _DayAdder:
     """A perturber of a user, without our base classes: it adds a day."""
 
     def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
@@ -30,7 +30,7 @@ class _Adding:
 
 
 @dataclass(frozen=True)
-class _Author:
+class _FakeChatModel:
     """A chat model that knows some problems, and adds words before the one in the prompt."""
 
     sentences: tuple[str, ...]
@@ -66,14 +66,14 @@ def _wordnet_paper(_: pytest.FixtureRequest) -> Perturber:
 def _chat(_: pytest.FixtureRequest) -> Perturber:
     known = [p.sentence for p in PARENTS]
     known += [f"In room {number}, {sentence}" for number in (1, 2, 3) for sentence in known]
-    return ChatPerturber(_Author(tuple(known)), wanted=3)
+    return ChatPerturber(_FakeChatModel(tuple(known)), wanted=3)
 
 
 MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
     "wordnet": _wordnet,
     "wordnet-paper": _wordnet_paper,
     "chat": _chat,
-    "own": lambda _: _Adding(),
+    "own": lambda _: _DayAdder(),
 }
 
 

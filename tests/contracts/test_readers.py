@@ -60,7 +60,7 @@ dev = 0.1
 """
 
 
-def family() -> str:
+def make_family_lines() -> str:
     """Return JSON Lines of a root, its child and grandchild, with edits."""
     root = DATA[0]
     words = root.sentence.split()
@@ -82,7 +82,7 @@ def _make_reader(name: str) -> Callable[[Path], Any]:
 
 READERS = {
     **{f"format {name}": Reader(_make_reader(name), text) for name, text in TEXTS.items()},
-    "lineages": Reader(_make_reader("winosmith"), family()),
+    "lineages": Reader(_make_reader("winosmith"), make_family_lines()),
     "data": Reader(formats.read_items, TEXTS["winosmith"]),
     "predictions": Reader(
         lambda path: answers.read_predictions(path, DATA),
@@ -178,7 +178,7 @@ CHANGE = st.tuples(
 )
 
 
-def changed(raw: bytes, changes: list[tuple[float, int, int | bytes]]) -> bytes:
+def damage(raw: bytes, changes: list[tuple[float, int, int | bytes]]) -> bytes:
     """Return the bytes after deletions and insertions."""
     for share, out, put in changes:
         at = int(share * (len(raw) + 1))
@@ -236,7 +236,7 @@ def test_undamaged_files_are_read(name: str) -> None:
 def test_damaged_file_is_read_or_raises_input_error(
     name: str, changes: list[tuple[float, int, int | bytes]]
 ) -> None:
-    get_read_error(READERS[name], changed(READERS[name].text.encode(), changes))
+    get_read_error(READERS[name], damage(READERS[name].text.encode(), changes))
 
 
 @examples(300, derandomize=True)
@@ -246,7 +246,7 @@ def test_header_of_a_damaged_table_matches_its_rows(
 ) -> None:
     text = 'id,"one, two",answer\n1,"a ""b""",2\n2,c,1\n'
     with suppress(InputError):
-        table = data.Delimited(data.Source("a.csv", changed(text.encode(), changes)))
+        table = data.Delimited(data.Source("a.csv", damage(text.encode(), changes)))
         for row in table.rows():
             assert row.values is None or tuple(row.values) == table.header
 

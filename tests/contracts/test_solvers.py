@@ -55,7 +55,7 @@ PLACES = (
 PROBLEMS = Dataset((*MADE, *ODD))
 
 
-class Own:
+class OwnSolver:
     """A solver of a user, without our base classes."""
 
     def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
@@ -86,7 +86,7 @@ def _train_encoder(encoder: Path, folder: Path) -> solve.Solver:
 
 
 SIMPLE: dict[str, Callable[[], solve.Solver]] = {
-    "own": Own,
+    "own": OwnSolver,
     "random": lambda: solve.Random(2),
     "majority": lambda: solve.Majority.trained_on(make_twins(9, seed=7)),
     "association": lambda: solve.WordAssociation.trained_on(make_twins(30, seed=7)),
@@ -102,7 +102,7 @@ SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     "chat with shots": lambda: solve.ChatSolver.with_shots(
         _reply, make_twins(9, seed=8), 3, draws=2, swap=True
     ),
-    "vote": lambda: solve.Ensemble((solve.Random(1), Own(), solve.Random(3)), "vote"),
+    "vote": lambda: solve.Ensemble((solve.Random(1), OwnSolver(), solve.Random(3)), "vote"),
 }
 
 LANGUAGE: dict[str, tuple[str, Callable[[Path], solve.Solver]]] = {
@@ -118,7 +118,7 @@ TWO_ONLY = {"association", "local association"}
 
 
 @pytest.fixture(params=[*SIMPLE, "hunting", "encoder", *LANGUAGE], scope="module")
-def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:
+def named_solver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple:
     """Return each solver, with its name."""
     if request.param in SIMPLE:
         return request.param, SIMPLE[request.param]()
@@ -133,8 +133,8 @@ def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def solver(named: tuple[str, solve.Solver]) -> solve.Solver:
-    return named[1]
+def solver(named_solver: tuple[str, solve.Solver]) -> solve.Solver:
+    return named_solver[1]
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +192,9 @@ TURNED = {"chat with shots"}
 
 
 def test_score_of_an_option_does_not_depend_on_its_position(
-    named: tuple[str, solve.Solver],
+    named_solver: tuple[str, solve.Solver],
 ) -> None:
-    name, solver = named
+    name, solver = named_solver
     if name in BY_PLACE:
         pytest.skip(BY_PLACE[name])
     asked = [*PROBLEMS.blind(), *(() if name in TWO_ONLY | TURNED else MORE)]
@@ -207,14 +207,14 @@ def test_score_of_an_option_does_not_depend_on_its_position(
             assert chosen == set(one.chosen), problem.id
 
 
-def test_nothing_asked_is_nothing_scored(solver: solve.Solver) -> None:
+def test_no_problems_give_no_scores(solver: solve.Solver) -> None:
     assert list(solver.score([])) == []
 
 
 def test_problems_with_more_options_are_scored_or_refused_by_id(
-    named: tuple[str, solve.Solver],
+    named_solver: tuple[str, solve.Solver],
 ) -> None:
-    name, solver = named
+    name, solver = named_solver
     if name in TWO_ONLY:
         with pytest.raises(DataError, match=r"3 of 27 .*'3-options', '4-options', '5-options'"):
             solver.score([*PROBLEMS[:24], *MORE])
@@ -238,7 +238,7 @@ def test_predict_chooses_the_option_with_the_highest_score(
 def test_parameters_of_solvers_can_be_stored_as_json(solver: solve.Solver) -> None:
     import json
 
-    if not isinstance(solver, Own):
+    if not isinstance(solver, OwnSolver):
         told = solver.parameters
         assert json.loads(json.dumps(told)) == told
 
@@ -247,8 +247,10 @@ NEED_A_BLANK = {"local association", "local two-way pairs", "local causal", "hun
 """Solvers that refuse questions."""
 
 
-def test_questions_are_scored_or_refused_with_the_reason(named: tuple[str, solve.Solver]) -> None:
-    name, solver = named
+def test_questions_are_scored_or_refused_with_the_reason(
+    named_solver: tuple[str, solve.Solver],
+) -> None:
+    name, solver = named_solver
     for question in QUESTIONS:
         refused = name in NEED_A_BLANK or (name in TWO_ONLY and len(question.options) > 2)
         if refused:

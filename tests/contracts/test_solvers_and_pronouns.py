@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that
 OF = {"female": "she", "male": "he"}
 
 
-def told(problems: Dataset, pronoun: str) -> Dataset:
+def set_pronoun(problems: Dataset, pronoun: str) -> Dataset:
     """Return the problems with that pronoun."""
     return Dataset(replace(problem, pronoun=pronoun) for problem in problems)
 
@@ -31,7 +31,7 @@ TRAIN = Dataset(
 """Solved problems in which the pronoun is associated with the answer."""
 
 DATA = make_twins(5, singles=2)
-SHE, HE = told(DATA, "she"), told(DATA, "he")
+SHE, HE = set_pronoun(DATA, "she"), set_pronoun(DATA, "he")
 
 
 def _reply(messages: chat.Messages) -> chat.Reply:
@@ -43,9 +43,9 @@ def _reply(messages: chat.Messages) -> chat.Reply:
     return chat.Reply(str(1 + told_apart.index(chosen)))
 
 
-def _encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
+def _train_encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
     settings = models.TrainingSettings(epochs=1, learning_rate=1e-3, sees=sees)
-    data = told(make_twins(16, seed=11), "she")
+    data = set_pronoun(make_twins(16, seed=11), "she")
     models.train_multiple_choice(
         data[:24], data[24:], model=encoder, out=folder / sees, settings=settings
     )
@@ -81,7 +81,7 @@ Made = Callable[[Sees], solve.Solver]
 
 
 @pytest.fixture(params=[*SIMPLE, "encoder", *LANGUAGE], scope="module")
-def named(
+def named_maker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, Made]:
     """Return the factory of each solver that can see pronouns, with its name."""
@@ -90,16 +90,16 @@ def named(
     if request.param == "encoder":
         make = request.getfixturevalue("make_encoder")  # large weights, so that every word matters
         encoder, folder = make("bert", initializer_range=0.5), tmp_path_factory.mktemp("encoder")
-        return request.param, lambda sees: _encoder(encoder, folder, sees)
+        return request.param, lambda sees: _train_encoder(encoder, folder, sees)
     architecture, made = LANGUAGE[request.param]
     model = request.getfixturevalue("make_language_model")(architecture)
     return request.param, lambda sees: made(model, sees)
 
 
 @pytest.fixture(scope="module")
-def solver(named: tuple[str, Made]) -> solve.Solver:
+def solver(named_maker: tuple[str, Made]) -> solve.Solver:
     """Return each solver, set to see the pronoun."""
-    return named[1]("pronoun")
+    return named_maker[1]("pronoun")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def scores(solver: solve.Solver) -> solve.Scores:
     return solver.score(SHE.blind())
 
 
-def apart(one: solve.Scores, other: solve.Scores) -> float:
+def max_difference(one: solve.Scores, other: solve.Scores) -> float:
     """Return the largest difference between two scores."""
     return float(max(np.abs(np.subtract(a, b)).max() for a, b in zip(one, other, strict=True)))
 
@@ -116,13 +116,15 @@ def apart(one: solve.Scores, other: solve.Scores) -> float:
 def test_solver_that_sees_pronouns_scores_he_and_she_differently(
     solver: solve.Solver, scores: solve.Scores
 ) -> None:
-    assert apart(solver.score(HE.blind()), scores) > 1e-4
+    assert max_difference(solver.score(HE.blind()), scores) > 1e-4
     assert solver.parameters["sees"] == "pronoun"
 
 
-def test_solver_that_sees_the_blank_scores_he_and_she_equally(named: tuple[str, Made]) -> None:
-    blank = named[1]("blank")
-    assert apart(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
+def test_solver_that_sees_the_blank_scores_he_and_she_equally(
+    named_maker: tuple[str, Made],
+) -> None:
+    blank = named_maker[1]("blank")
+    assert max_difference(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
     assert blank.parameters["sees"] == "blank"
 
 
@@ -139,16 +141,16 @@ def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, 
 
 def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
     one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
-    assert apart(one_by_one, scores) <= 1e-4
-    beside = solver.score([*told(HE.blind(), "they"), *SHE.blind()])
-    assert apart(beside[len(HE) :], scores) <= 1e-4
+    assert max_difference(one_by_one, scores) <= 1e-4
+    beside = solver.score([*set_pronoun(HE.blind(), "they"), *SHE.blind()])
+    assert max_difference(beside[len(HE) :], scores) <= 1e-4
 
 
 def test_scores_with_pronouns_follow_the_order_of_options(
     solver: solve.Solver, scores: solve.Scores
 ) -> None:
     turned = [replace(problem, options=problem.options[::-1]) for problem in SHE.blind()]
-    assert apart([own[::-1] for own in solver.score(turned)], scores) <= 1e-4
+    assert max_difference([own[::-1] for own in solver.score(turned)], scores) <= 1e-4
 
 
 def test_problems_without_a_pronoun_are_refused(solver: solve.Solver) -> None:
@@ -160,7 +162,7 @@ def test_problems_without_a_pronoun_are_refused(solver: solve.Solver) -> None:
         solver.score(DATA.blind())
 
 
-def versions() -> Dataset:
+def make_gender_versions() -> Dataset:
     """Return each problem once for each gender of its pronoun."""
     return Dataset(
         replace(problem, id=f"{problem.id}-{gender}", twin_id=None, pronoun=pronoun,
@@ -170,10 +172,12 @@ def versions() -> Dataset:
     )  # fmt: skip
 
 
-def test_genders_are_compared_only_if_the_solver_sees_pronouns(named: tuple[str, Made]) -> None:
-    data = versions()
+def test_genders_are_compared_only_if_the_solver_sees_pronouns(
+    named_maker: tuple[str, Made],
+) -> None:
+    data = make_gender_versions()
     for sees in ("blank", "pronoun"):
-        solver = named[1](sees)
+        solver = named_maker[1](sees)
         found = score(
             grade(data, solve.predict(solver, data), parameters=solver.parameters),
             by=["made.gender"],
@@ -197,7 +201,7 @@ def test_encoder_refuses_an_input_other_than_in_training(
 ) -> None:
     """It was trained with the blank and gets the pronoun, or the reverse."""
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
-        trained = _encoder(tiny_encoder, tmp_path, sees)
+        trained = _train_encoder(tiny_encoder, tmp_path, sees)
         asked = replace(trained, sees=other)
         with pytest.raises(InputError, match=f"was trained with the {sees}.*--sees {other}"):
             asked.score(SHE.blind())

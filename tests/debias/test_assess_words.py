@@ -144,7 +144,7 @@ def test_planted_artifacts_are_found_in_a_corpus() -> None:
 
 
 @given(st.permutations(range(30)))
-def test_the_order_of_the_problems_changes_nothing(order: list[int]) -> None:
+def test_result_does_not_depend_on_the_order_of_problems(order: list[int]) -> None:
     """Each problem has the same clues, in the same order, wherever it is."""
     data = polarity(meant=0.8)
     there, moved = (find_associations(one, z=2).clues for one in (data, data.select(order)))

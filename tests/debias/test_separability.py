@@ -128,7 +128,7 @@ def test_probe_counts_ties_as_one_half():
     assert probe(0 * X, y, groups).accuracy == 0.5
 
 
-def test_an_intercept_is_for_vectors_that_do_not_turn():
+def test_intercept_is_only_for_vectors_without_a_sign():
     """If most answers are option 1, only a model with an intercept profits."""
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((600, 5)), (np.arange(600) % 4 == 0).astype(int)

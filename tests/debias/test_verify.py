@@ -170,7 +170,7 @@ def test_options_and_problem_order_do_not_change_results():
     assert measured(np.arange(len(y)), y) == plain
 
 
-def test_an_intercept_is_for_vectors_that_do_not_turn():
+def test_intercept_is_only_for_vectors_without_a_sign():
     """If most answers are option 1, only a model with an intercept profits."""
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((1200, 5)), (np.arange(1200) % 4 == 0).astype(int)

@@ -44,7 +44,7 @@ def test_marks_and_endings_stay_attached_to_the_blank(sentence: str) -> None:
     assert separate_blank(sentence) == sentence
 
 
-def files(tmp_path: Path) -> dict[str, Path]:
+def write_files(tmp_path: Path) -> dict[str, Path]:
     """Write small files with a glued blank in four formats; return their paths."""
     own = {"id": "x", "sentence": GLUED, "options": ["Monica", "Rebecca"]}
     theirs = {"qID": "x", "sentence": GLUED, "option1": "Monica", "option2": "Rebecca"}
@@ -63,18 +63,18 @@ def files(tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["csv", "evograd", "winogrande", "winosmith"])
 def test_glued_blanks_are_separated_with_a_note_in_every_format(tmp_path: Path, name: str) -> None:
     with pytest.warns(ReadingNote, match=r"1 sentence has a blank that touches .*'because _had"):
-        problem = formats.read(files(tmp_path)[name])[-1]
+        problem = formats.read(write_files(tmp_path)[name])[-1]
     assert "because Monica had time." in problem.fill(0)
 
 
 def test_as_written_keeps_glued_blanks(tmp_path: Path) -> None:
-    assert formats.read(files(tmp_path)["csv"], as_written=True)[0].sentence == GLUED
+    assert formats.read(write_files(tmp_path)["csv"], as_written=True)[0].sentence == GLUED
 
 
-def test_one_edit_beside_a_glued_blank_is_one_edit(tmp_path: Path) -> None:
+def test_edit_next_to_an_attached_blank_is_one_edit(tmp_path: Path) -> None:
     """In EvoGrad, a child with one changed word has edit depth 1."""
     with pytest.warns(ReadingNote):
-        data = formats.read(files(tmp_path)["evograd"])
+        data = formats.read(write_files(tmp_path)["evograd"])
     assert depths(data)[1].edit == 1
 
 

@@ -86,7 +86,7 @@ def test_ids_are_read_from_a_named_column_in_any_format(
         formats.scan(path, columns=Columns(id="Nr"))
 
 
-def sentences(*languages: str) -> list[dict[str, Any]]:
+def make_translated_twins(*languages: str) -> list[dict[str, Any]]:
     """Return a row for each half of ten twins, with a sentence and options per language."""
     return [
         {"qID": f"d{n}-{half + 1}", "ペア": n} | {
@@ -100,7 +100,7 @@ def sentences(*languages: str) -> list[dict[str, Any]]:
 
 def test_columns_in_two_languages_must_be_named(tmp_path: Path) -> None:
     """Naming only the sentence or only the options is not enough."""
-    path = put(tmp_path, sentences("English ", "Dutch "), ".csv")
+    path = put(tmp_path, make_translated_twins("English ", "Dutch "), ".csv")
     asked = "'English Option 1', 'English Option 2' or 'Dutch Option 1', 'Dutch Option 2'"
     for columns in (None, Columns(("Dutch Sentence",))):
         with pytest.raises(FormatError, match=f"the choices may be {asked}; name"):
@@ -144,7 +144,7 @@ def test_blank_may_touch_chinese_words_and_korean_particles(tmp_path: Path, text
 
 
 def test_column_with_blanks_is_the_sentence_whatever_its_name(tmp_path: Path) -> None:
-    rows = [{"Satz": row.pop("Sentence"), **row} for row in sentences("")]
+    rows = [{"Satz": row.pop("Sentence"), **row} for row in make_translated_twins("")]
     assert len(formats.read(put(tmp_path, rows, ".csv")).twins) == 10
     path = put(tmp_path, [{**row, "qID": n} for n, row in enumerate(rows)], ".csv")
     assert len(formats.read(path).twins) == 10

@@ -112,7 +112,7 @@ def test_line_numbers_include_newlines_inside_cells(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''+"])
-def test_no_cell_is_a_formula(tmp_path: Path, start: str) -> None:
+def test_cells_are_never_formulas(tmp_path: Path, start: str) -> None:
     """An apostrophe is written before texts that look like one, and removed on reading."""
     harm = f"{start}HYPERLINK(0) _ b."
     problem = Problem("p", harm, (f"{start}1+1", "y"), 0)

@@ -39,7 +39,7 @@ def test_answers_are_balanced_and_all_problems_are_in_twins(data_dir: Path) -> N
         assert problems.twins == tuple((row, row + 1) for row in range(0, count, 2))
 
 
-def test_the_table_holds_the_same_problems(data_dir: Path) -> None:
+def test_table_contains_the_same_problems(data_dir: Path) -> None:
     """The table replaces two occurrences of the pronoun in 36 and in 12 sentences."""
     for name, filled_twice in (("train", 36), ("test", 12)):
         blocks = formats.read(data_dir / f"dpr/{name}.c.txt")

@@ -57,7 +57,7 @@ def as_winogrande(problems: Sequence[Problem]) -> str:
 WAYS = {"csv": as_csv, "winosmith": as_own, "winogrande": as_winogrande}
 
 
-def told(path: Path, text: str) -> Dataset:
+def read_with_twin_note(path: Path, text: str) -> Dataset:
     """Return the data of a file with this text, after the note that twins were found."""
     path.write_text(text)
     with pytest.warns(ReadingNote, match="found by their texts"):
@@ -70,7 +70,7 @@ def test_twins_are_found_in_shuffled_rows(tmp_path: Path, data_dir: Path, way: s
     dev = list(formats.read(data_dir / "winogrande/dev.jsonl"))
     dev = [dev[row] for row in np.random.default_rng(0).permutation(len(dev))]
     plain = [replace(p, sentence=p.sentence.replace('"', "'")) for p in strip_marks(dev)]
-    read = told(tmp_path / "dev", WAYS[way](plain))
+    read = read_with_twin_note(tmp_path / "dev", WAYS[way](plain))
     assert len(read.twins) == 284
     for first, second in read.twins:
         assert dev[first].twin_id == dev[second].twin_id
@@ -123,7 +123,7 @@ def test_twins_in_japanese_are_found_by_their_letters(tmp_path: Path) -> None:
     halves = [
         Problem(str(at), text.format(word), options, at) for at, word in enumerate(("大き", "小さ"))
     ]
-    assert told(tmp_path / "ja.jsonl", as_own(halves)).twins == ((0, 1),)
+    assert read_with_twin_note(tmp_path / "ja.jsonl", as_own(halves)).twins == ((0, 1),)
     assert formats.find_unmarked_pairs(halves) == [(0, 1)]
     asked = [
         replace(

@@ -76,7 +76,7 @@ def test_twins_match_the_pairs_of_abdou_et_al(data_dir: Path, wsc: Dataset) -> N
     assert published ^ set(wsc.twins) == {(252, 253, 254), (252, 253)}
 
 
-def test_the_table_holds_the_same_problems(data_dir: Path, wsc: Dataset) -> None:
+def test_table_contains_the_same_problems(data_dir: Path, wsc: Dataset) -> None:
     """Only four sources differ: they lack a space in WSCollection.csv."""
     table = formats.read(data_dir / "wsc/WSCollection.csv")
     lost = formats.find_losses(wsc.problems, table.problems)

@@ -172,7 +172,7 @@ def _draw_scores(rng: np.random.Generator) -> list[Scores]:
 
 @examples(10)
 @given(st.integers(0, 2**32 - 1))
-def test_the_order_of_the_problems_changes_no_figure(seed: int) -> None:
+def test_results_do_not_depend_on_the_order_of_problems(seed: int) -> None:
     """Accuracy, twins, calibration, margins, p-values and intervals agree to 12 digits."""
     rng = np.random.default_rng(seed)
     scores = _draw_scores(rng)
@@ -268,9 +268,7 @@ def test_digest_covers_choices_and_scores() -> None:
         (Dataset(), [], "there are no problems to score"),
     ],
 )
-def test_what_does_not_fit_is_named(
-    data: Dataset, predictions: list[Prediction], told: str
-) -> None:
+def test_invalid_input_is_refused(data: Dataset, predictions: list[Prediction], told: str) -> None:
     with pytest.raises(DataError, match=told):
         grade(data, predictions)
 

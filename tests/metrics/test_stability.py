@@ -306,7 +306,7 @@ def test_record_is_json_and_deterministic() -> None:
     assert measure_stability(graded, seed=5).record() == record
 
 
-def test_the_order_of_the_problems_changes_no_figure() -> None:
+def test_results_do_not_depend_on_the_order_of_problems() -> None:
     graded = guess_all(MANY, 3)
     backwards = grade(MANY.select(range(len(MANY))[::-1]), graded.predictions)
     one, other = measure_stability(graded), measure_stability(backwards)

@@ -41,7 +41,7 @@ def test_writing_and_reading_responses_is_a_round_trip(
 
 @given(responses)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_no_cell_is_a_formula(tmp_path: Path, given: list[Response]) -> None:
+def test_cells_are_never_formulas(tmp_path: Path, given: list[Response]) -> None:
     write_votes(given, tmp_path / "votes.csv")
     with (tmp_path / "votes.csv").open(newline="", encoding="utf-8") as file:
         assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in set("=+-@\t\r")]

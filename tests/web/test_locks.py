@@ -221,7 +221,7 @@ def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return wsgi
 
 
-def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_by_a_write(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`/healthz` reports that the disk is full."""
     monkeypatch.setattr(
         "winosmith.web.wsgi.tempfile.TemporaryFile",

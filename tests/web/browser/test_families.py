@@ -102,7 +102,7 @@ def test_families_are_readable_without_javascript(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_nothing_hostile_runs(reader: Any) -> None:
+def test_hostile_texts_run_no_scripts(reader: Any) -> None:
     """Hostile sentences and options are text in the tree."""
     site, window, _ = reader
     root = site.do(f"TEXTS = {list(TEXTS)!r}\n{HOSTILE}")

@@ -139,7 +139,7 @@ def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_nothing_hostile_runs(reader: Any) -> None:
+def test_hostile_texts_run_no_scripts(reader: Any) -> None:
     """Hostile texts are in every column; no page runs, loads or sends any of them."""
     site, window, _ = reader
     site.do(f"TEXTS = {list(TEXTS)!r}\n{_HOSTILE}")

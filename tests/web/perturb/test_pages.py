@@ -116,7 +116,7 @@ def test_refused_form_keeps_its_input_and_shows_advice(client: Any) -> None:
     assert "large → small" not in page
 
 
-def test_checks_need_no_script(client: Any) -> None:
+def test_checks_work_without_scripts(client: Any) -> None:
     """The button "Check" shows the edits and writes nothing."""
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page

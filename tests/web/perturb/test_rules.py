@@ -255,7 +255,7 @@ def test_version_keeps_three_options_and_the_pronoun(db: Any, ann: Any, bob: Any
     assert "pronoun" not in send(bob, root, renamed).record
 
 
-def test_one_edit_beside_a_glued_blank_is_one_edit(database: Any, ann: Any, root: Any) -> None:
+def test_edit_next_to_an_attached_blank_is_one_edit(database: Any, ann: Any, root: Any) -> None:
     """The blank was typed without a space; the check separates it and says so."""
     glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
     place = Position(ann, [root])

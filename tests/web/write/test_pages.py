@@ -71,7 +71,7 @@ def test_refused_twin_shows_faults_and_keeps_the_input(client: Any, one: Any, ad
     assert text(client.get(address)).count("&lt;b&gt;kettle") > 0
 
 
-def test_checks_need_no_script(client: Any, address: str) -> None:
+def test_checks_work_without_scripts(client: Any, address: str) -> None:
     """The button "Check and save" leads back to a page with all checks."""
     answer = client.post(address, {**FORM, "version": "0", "do": "check"})
     assert answer.headers["Location"] == f"{address}#checks"
