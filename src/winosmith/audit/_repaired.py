@@ -68,10 +68,11 @@ def explain_repair(repaired: Repair) -> str:
         else ""
     )
     at_chance = sum(bound.low <= 0 <= bound.high for bound in proof.wide_bounds)
+    others = f"; those of {wide - at_chance} exclude chance" if wide > at_chance else ""
     return kept + (
         f"On held-out items, the accuracy of {rules - wide} of {rules} rules is shown to be within "
-        f"{limit}. This is not shown for {wide}; {at_chance} of these may not work at all, "
-        f"because their bounds include chance. The bound of “{worst.rule}” extends farthest "
+        f"{limit}. This is not shown for {wide}: the bounds of {at_chance} include chance, but "
+        f"also larger differences{others}. The bound of “{worst.rule}” extends farthest "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
 
