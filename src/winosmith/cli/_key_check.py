@@ -82,7 +82,8 @@ def write_check(
     apart = [sheet.name for sheet in made.sheets if sheet.test in versions]
     say(
         f"Wrote {folder.path}: {len(check.items):,} of {items:,} items{drawn}. If people find no "
-        f"wrong key, at most {most:,} keys are wrong ({percent(most / items)}).\n"
+        f"wrong key, at most {most:,} keys are wrong ({percent(most / items)}), the end of a 95 % "
+        "interval.\n"
         f"Give {join_names(forms, len(forms))} to three people{' each' * (len(forms) > 1)}, and "
         f"keep {folder.path / PRIVATE} from them. Then run: winosmith humans keys {folder.path} "
         "ANSWERS"
