@@ -20,7 +20,7 @@ def test_number_that_is_another_options_text_is_refused(tmp_path: Path) -> None:
     """Here, "1" may mean the first option or the last, but "2" is the second in both ways."""
     items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
     path = write_text(tmp_path / "gpt.json", '{"q": "1"}')
-    with pytest.raises(FormatError, match="another option's text"):
+    with pytest.raises(FormatError, match="may mean option 1 or the text of option 3"):
         answers.read(path, items)
     assert answers.read(write_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
 
@@ -527,7 +527,7 @@ def test_id_column_is_the_one_that_matches_most_items(tmp_path: Path) -> None:
 def test_ambiguous_number_with_decimal_comma_is_refused(tmp_path: Path) -> None:
     """Here, "1,0" may mean the first option or the text 1."""
     items = Dataset([Problem("q", "How many?", ("2", "1", "3"), 0, blank=None)])
-    with pytest.raises(FormatError, match="another option's text"):
+    with pytest.raises(FormatError, match="1,0 may mean option 1 or the text of option 2"):
         answers.read(write_text(tmp_path / "m.csv", "id;m\nq;1,0\n"), items)
 
 

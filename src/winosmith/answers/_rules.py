@@ -115,13 +115,14 @@ def read_choices(
     for name, reading in readings.items():
         if kind.name == "text" or not reading.keys().isdisjoint(formats.LETTER_KINDS):
             continue
-        why = ""
+        text = ""
         if are_numbered and "0" in reading and "1" not in reading and "text" not in reading:
-            why = "options are numbered from 1"
+            text = "0 is not a label: options are numbered from 1"
         elif "1" in reading and "text" in reading and reading["1"] != reading["text"]:
-            why = f"options are numbered from 1, but {present[name]!r} is another option's text"
-        if why:
-            text = f"{name!r}: {present[name]} is not a label: {why}; write A for the first option"
+            first, second = reading["1"] + 1, reading["text"] + 1
+            text = f"{present[name]} may mean option {first} or the text of option {second}"
+        if text:
+            text = f"{name!r}: {text}; write A for the first option"
             if numbers <= {"0", "1"}:
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.make_error(text, places.get(name))
