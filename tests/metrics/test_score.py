@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from tests.metrics.answering import right_but
-from winosmith import Dataset, Lineage, Origin, Prediction, answers, formats
+from winosmith import Dataset, Lineage, Origin, Prediction, Problem, answers, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
     compare,
@@ -82,7 +82,9 @@ def test_column_name_needs_no_prefix() -> None:
     data = Dataset(replace(one, extra=Extra({"a.Level": at % 2, "a.K": at % 2, "b.K": at % 3}))
                    for at, one in enumerate(DATA))  # fmt: skip
     found = score(right_but(data), by=["Level", "a.Level"]).groups
-    assert found["Level"] == found["a.Level"]
+    assert (
+        found["Level"] == found["a.Level"] == score(right_but(data), by=["level"]).groups["level"]
+    )
     with pytest.raises(DataError, match="'K' is not a field that differs"):
         score(right_but(data), by=["K"])
 
@@ -291,3 +293,14 @@ def test_tie_gets_fractional_credit() -> None:
     assert found.credit.tolist() == [1, 0.5, 0.5, 1]
     assert found.tied.tolist() == [False, True, True, False]
     assert (found.ties, found.score_conflict_count) == (2, 1)
+
+
+def test_answer_graded_as_incorrect_is_not_a_tie() -> None:
+    data = Dataset([Problem(name, "Why?", ("a", "b", "c"), 0, blank=None) for name in "wxyz"])
+    said = [
+        Prediction("w", 1, tied=(1, 2)),
+        Prediction("x", 0, tied=(0, 2)),
+        Prediction("y", 1, (0.0, 1.0, 1.0)),
+        Prediction("z", 0, tied=(0, 1, 2)),
+    ]
+    assert grade(data, said).tied.tolist() == [False, True, True, True]

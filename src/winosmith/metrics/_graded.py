@@ -95,8 +95,13 @@ class Graded(Result):
 
     @cached_property
     def tied(self) -> Bools:
-        """The mask of tied answers, shape (n,)."""
-        return np.array([len(prediction.chosen) > 1 for prediction in self.predictions], np.bool_)
+        """The mask of tied answers, shape (n,); answers graded as incorrect are not ties."""
+        wrong = [{*range(len(problem.options))} - {problem.answer} for problem in self.dataset]
+        tied = (
+            len(given.chosen) > 1 and (bool(given.scores) or {*given.chosen} != rest)
+            for given, rest in zip(self.predictions, wrong, strict=True)
+        )
+        return np.fromiter(tied, np.bool_)
 
     @property
     def ties(self) -> int:
@@ -271,12 +276,15 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 def get_checked_columns(dataset: Dataset, names: Iterable[str]) -> dict[str, list[Scalar]]:
     """Return all columns of a data set by name.
 
-    A column of the user's file may be named without its prefix: `Level` for `questions.Level`.
+    A column of the user's file may be named without its prefix and, if unambiguous, in another
+    case: `Level` or `level` for `questions.Level`.
     Raises a DataError if one of `names` is not a column, or has the same value in all problems.
     """
     names, known = [*names], dict(iterate_columns(dataset))
     for name in [name for name in names if name not in known]:
-        full = [key for key in known.keys() - _FIELDS.keys() if key.partition(".")[2] == name]
+        own = {key: key.partition(".")[2] for key in known.keys() - _FIELDS.keys()}
+        near = [key for key in own if own[key].casefold() == name.casefold()]
+        full = [key for key in near if own[key] == name] or near
         known |= {name: known[full[0]]} if len(full) == 1 else {}
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
