@@ -141,7 +141,7 @@ def _warn_about_different_inputs(solvers: Mapping[str, Graded]) -> None:
 
 
 def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]) -> report.Table:
-    counted = {"missing": result.missing, "invalid": result.invalid}
+    counted = {"not compared": result.missing, "invalid": result.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
         [letter, solver, *(counts.get(solver, 0) for counts in counted.values()),
@@ -151,9 +151,7 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     notes = [TIES_NOTE] * any(own.ties for own in result.accuracies.values())
     notes += explain_overruled_scores(result.against_scores)
     if result.missing:
-        notes.append(
-            "Only problems that were given to all solvers are compared; the rest count as missing"
-        )
+        notes.append("Only problems with a prediction of every solver are compared")
     if result.invalid:
         notes.append(INVALID_NOTE)
     notes += log_notes

@@ -72,7 +72,8 @@ class Comparison(Result):
         pairs: Each pair of solvers, or each solver with the baseline.
         against_scores: For each solver with any, the number of choices that lack the best score.
         invalid: The number of answers that match no option, for each solver that has any.
-        missing: The number of problems without a prediction, for each solver that has any.
+        missing: The number of problems that are not compared, because this or (with
+            `compare --partial`) another solver has no prediction; for each solver that has any.
         signature: The signature of the data and the predictions.
     """
 
