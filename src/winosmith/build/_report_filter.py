@@ -46,10 +46,10 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         null = measures.threshold_null
         figures.append(
             report.KeyFigure(
-                "problems are predictable enough to be removed in phase 1",
+                "problems reach the threshold for removal in phase 1",
                 int(null.value),
                 f"with the answers of whole blocks flipped at random, {_format_count(null.mean)} "
-                f"would be ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
+                f"would ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
             )
         )
     if measures.recalls is not None:
