@@ -138,7 +138,7 @@ def test_verdict_compares_with_chance_of_four_options(
 @pytest.mark.parametrize(
     ("embed", "chosen", "told"),
     [
-        ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
+        ({}, {"method": "aflite"}, r"of 240 problems have more than two options, such as 'q000'; "
          "aflite filters only problems with two options; set method = 'mirror'"),
         ({}, {"method": "random"}, "or 'random' with `keep`"),
         ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads only sentences"),

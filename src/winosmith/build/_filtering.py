@@ -40,8 +40,8 @@ def check_option_counts(
     if not many:
         return
     what = (
-        f"{len(many)} of {len(dataset)} problems have more than two options (first: "
-        f"{many[0].id!r}); "
+        f"{len(many)} of {len(dataset)} problems have more than two options, such as "
+        f"{many[0].id!r}; "
     )
     drawn = filter_recipe.method == "random" and filter_recipe.keep is not None
     if filter_recipe.method not in ("mirror", "none") and not drawn:
