@@ -200,7 +200,8 @@ def from_table(kind: type[T], table: Mapping[str, Any], root: type | None = None
                 values[key] = tuple(_parse_nested_table(f"[[{key}]]", of, one, of) for one in value)
         elif inner := _find_declaration(hints[key]):
             if not isinstance(value, Mapping):
-                raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
+                hint = f"; did you mean {key}_file?" if f"{key}_file" in hints else ""
+                raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]{hint}")
             values[key] = _parse_nested_table(f"[{key}]", inner, value, root or kind)
         elif value is False and type(None) in allowed and bool not in allowed:
             values[key] = None  # TOML has no null

@@ -43,6 +43,7 @@ def test_finetune_dropout_false_sets_no_rate():
         ({"filter": {"dev": 1}}, "'dev' in the table .split."),
         ({"filter": {"method": "af"}}, 'method is \'af\'; it must be "aflite", "mirror", "pmi", '),
         ({"filter": 3}, r"filter is 3; it must be a table: \[filter\]"),
+        ({"votes": "v.csv"}, "must be a table: .votes.; did you mean votes_file?"),
         ({"seed": "1"}, "seed is '1'; it must be a whole number"),
         ({"seed": True}, "seed is True; it must be a whole number"),
         ({"structure": {"length": 15}}, "length is 15; it must be two whole numbers or false"),
