@@ -128,7 +128,8 @@ def make_sheets(
 def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
         raise DataError("the data set has no problems to make sheets from")
-    check_blanks(dataset, "a test sheet")
+    advice = "to let people check the keys of questions, run: winosmith audit DATA --check N"
+    check_blanks(dataset, "a test sheet", advice)
     for problem in dataset:
         if len(problem.options) > len(_sheet.LETTERS):
             raise DataError(
