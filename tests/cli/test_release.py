@@ -83,3 +83,5 @@ def test_missing_or_unsuitable_release_toml_is_refused(place: Path, cli: Cli) ->
     assert not (place / "out").exists()
     assert '[[source]]\nname = "*"' in cli("release --template")
     assert "so this is not a release" in cli("verify", place, code=1)
+    (place / "recipe.toml").touch()
+    assert "is a build, not a release; run: winosmith release" in cli("verify", place, code=1)

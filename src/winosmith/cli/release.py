@@ -121,6 +121,9 @@ def _print_release(released: ReleaseResult) -> None:
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
     echo(f"{counts['all']['problems']:,} problems: {parts}")
+    if "problems" in counts:
+        say("The data are not split, so all answers are public. To withhold the test answers, give "
+            "one file per split, or --disjoint.")  # fmt: skip
     for reason, count in content.omitted_counts.items():
         say(f"omitted: {count:,} {reason}")
     for line in released.copies.sentences():

@@ -190,11 +190,11 @@ class Splitting:
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
     """Origins that train, dev and test must not share, in addition to twins, families and copies. A
-    single file is split accordingly. Repeat the option to choose both."""
+    single file is split only with this option. Repeat the option to choose both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of problems in dev if a single file is split."""
+    """Fraction of problems in dev if `disjoint` splits a single file."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of problems in test if a single file is split."""
+    """Fraction of problems in test if `disjoint` splits a single file."""
     seed: Seed = 0
     """Random seed of the split."""
 

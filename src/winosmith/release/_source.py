@@ -233,6 +233,9 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
+        if (folder / "recipe.toml").exists():
+            advice = f"run: winosmith release {folder} --about release.toml --out DIR"
+            return Fault(_content.RECORD, "this folder is a build, not a release", advice)
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
     if not isinstance(record, dict) or record.get("release") != 1:
         return Fault(_content.RECORD, "this is not a record of a release (release: 1)")
