@@ -404,7 +404,7 @@ def _add_title(axes: Axes, name: str, note: str) -> None:
 
 
 def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
-    """Draw each row's fraction as a dot over the interval expected by chance.
+    """Draw each row's fraction as a dot over a grey bar, such as the interval by chance.
 
     Args:
         rows: The rows, from top to bottom; long names are wrapped.
@@ -430,7 +430,7 @@ def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -
         axes.grid(axis="x")
 
     description = "; ".join(
-        f"{row.name}: {format_value(row.value, '.1%')}, by chance {format_value(row.low, '.1%')} "
+        f"{row.name}: {format_value(row.value, '.1%')}, grey bar {format_value(row.low, '.1%')} "
         f"to {format_value(row.high, '.1%')}"
         for row in rows
     )
