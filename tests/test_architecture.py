@@ -380,10 +380,10 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 104_297,
+    "lines": 103_177,
     "folders": 38,
-    "lines of imports": 6_676,
-    "modules that one module beside them imports and no other": 10,
+    "lines of imports": 6_645,
+    "modules that one module beside them imports and no other": 9,
 }
 """Limits on the current size, without migrations.
 
