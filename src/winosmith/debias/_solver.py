@@ -258,7 +258,8 @@ def minimize(
         slope_ahead = _dot_rows(g_ahead, step)
         steep = slope_ahead > -slope
         if steep.any():
-            step[steep] *= (slope / (slope - slope_ahead))[steep, None]
+            down, ahead = slope[steep], slope_ahead[steep]
+            step[steep] *= (down / (down - ahead))[:, None]
             g_ahead[steep] = gradient(w[steep] + step[steep], column[steep])
         pairs = [*pairs, _make_pair(step, g_ahead - g)][-MAX_PAIRS:]
         w, g = w + step, g_ahead
