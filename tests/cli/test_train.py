@@ -301,7 +301,7 @@ def test_tune_solves_a_data_set_before_and_after_training(
         "transfer", tmp_path / "test.xml", "--model", tmp_path / "m", "--out",
         tmp_path / "u", "--tune", tmp_path / "test.xml",
     )  # fmt: skip
-    assert "40 texts of" in leaked.stderr
+    assert "40 texts in" in leaked.stderr
 
 
 @pytest.mark.models
@@ -334,7 +334,7 @@ def test_encoder_tuned_on_claims_judges_each_claim(
         (["a.jsonl"], [], "no data set of WinoGrande's table 5 has the format winosmith"),
         (["a.jsonl"], ["--tune", "a.jsonl"], "--tune trains an encoder"),
         (["wsc=a.jsonl", "wsc=b.jsonl"], [], "are both wsc; give only one of them"),
-        (["empty"], [], "contains no data set of WinoGrande's table 5"),
+        (["empty"], [], "contains none of the data sets in WinoGrande's Table 5"),
     ],
 )
 def test_invalid_files_of_transfer_are_refused(
