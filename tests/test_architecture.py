@@ -380,7 +380,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 103_177,
+    "lines": 103_178,
     "folders": 38,
     "lines of imports": 6_645,
     "modules that one module beside them imports and no other": 9,
