@@ -54,6 +54,7 @@ def site_context(request: HttpRequest) -> dict[str, Any]:
         area = "browse" if match.url_name in ("problem", "download") else match.url_name
     return {
         "rules": settings.RULES,
+        "public_url": settings.SITE.public_url,
         "winosmith_version": __version__,
         "area": area,
     }

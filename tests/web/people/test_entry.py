@@ -1,6 +1,7 @@
 """Accounts, invitations, passwords and sessions."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,6 +168,16 @@ def test_invitation_label_is_listed_and_erased_with_its_user(db: Any, visit: Any
     assert "Ann of the Tuesday class" in str(export_personal_data(ann))
     erase(ann, False)
     assert not Invitation.objects.exclude(label="").exists()
+
+
+@pytest.mark.parametrize("url", [None, "https://twins.example.org"])
+def test_invitation_warns_if_its_link_works_only_on_this_computer(
+    db: Any, visit: Any, eva: Any, url: str | None
+) -> None:
+    with override_settings(SITE=replace(settings.SITE, public_url=url)):
+        answer = visit(eva).post("/people/invitations/", {"role": "judge", "days": "1"})
+    made = answer.content.decode()
+    assert ("works only on this computer" in made) is (url is None)
 
 
 def test_simultaneous_uses_of_an_invitation_make_one_account(database: Any) -> None:
