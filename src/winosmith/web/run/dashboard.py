@@ -248,7 +248,7 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
     """
     came, valid = sum(statistics.submitted), sum(statistics.valid)
     decided = valid + sum(statistics.rejected)
-    rows = [(_("decided"), decided), (_("found valid"), valid)]
+    rows = [(_("decided by judges or moderators"), decided), (_("valid, public or not"), valid)]
     shares = [(name, n, 100 * n / decided if decided else None) for name, n in rows]
     return [(_("submitted"), came, None), *shares]
 
