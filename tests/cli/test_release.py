@@ -61,6 +61,15 @@ def test_file_is_split_released_and_verified(place: Path, cli: Cli) -> None:
     assert "An identical release already existed." in again
 
 
+def test_columns_of_a_quiz_can_be_named(place: Path, cli: Cli) -> None:
+    rows = [f"Q{n},What is {n} + {n}?,{2 * n},{2 * n + 1},A" for n in range(1, 40)]
+    (place / "twins.jsonl").write_text("Item,Frage,P,R,Key\n" + "\n".join(rows), "utf-8")
+    (place / "release.toml").write_text(ABOUT.replace('"practice"', '"*"'), "utf-8")
+    cli(*_release(place, "--question", "Frage", "--choices", "P,R", "--id", "Item"))
+    released = formats.read(_folder(place) / "data" / "problems.jsonl")
+    assert released.ids == tuple(f"Q{n}" for n in range(1, 40))
+
+
 def test_changes_since_the_previous_release_are_counted(place: Path, cli: Cli) -> None:
     cli(*_release(place))
     first = _folder(place)

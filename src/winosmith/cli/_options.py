@@ -156,10 +156,11 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
     return click.argument(name, metavar=name.upper(), type=DATA)
 
 
-def format_option(function: Any) -> Any:
+def format_option(function: Any, without: str = "") -> Any:
     """Add the options of `read_contents`, whose values are stored in click's context."""
     for name in reversed(_READING_OPTIONS):
-        function = reading_option(name)(function)
+        if name != without:
+            function = reading_option(name)(function)
     return click.option(
         "--from",
         "of_format_name",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from winosmith import release as releases
+from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
 from winosmith.cli._printing import (
@@ -49,11 +51,7 @@ from winosmith.text import format_count
 @click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
               "two equivalent presentations, chosen by secret coins, so that `winosmith exposure` "
               "can test whether a model depends on the published texts.")  # fmt: skip
-@click.option("--from", "format_name", metavar="FORMAT",
-              help="Format of the files; by default detected from their content.")  # fmt: skip
-@click.option("--pair-by", metavar="COLUMN",
-              help="Additional column of the input files that has the same value in both halves of "
-              "a twin.")  # fmt: skip
+@partial(_options.format_option, without="skip_bad")
 @json_option
 def command(
     source: tuple[str, ...],
@@ -94,6 +92,7 @@ def command(
         splitting=splitting,
         new_ids=ids == "digest",
         step=progress,
+        **_options.get_reading_arguments(),
         **options,
     )
     if not print_json_if_requested(_make_report(done)):

@@ -57,18 +57,17 @@ class Source:
     old_ids: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_source(
-    paths: Sequence[str | Path], format_name: str | None = None, pair_by: str | None = None
-) -> Source:
+def read_source(paths: Sequence[str | Path], format_name: str | None = None, **how: Any) -> Source:
     """Read the source of a release.
 
     `paths` is the folder of a finished build; a folder with files named after parts (train, dev or
     validation, test, …); such files, or splits of a data set on the Hugging Face hub
-    (`hf:ORG/NAME[train]`); or one file of any name, which is not split.
+    (`hf:ORG/NAME[train]`); or one file of any name, which is not split. `how` are the arguments of
+    `formats.read`; files of a build don't need them.
     """
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not folders:
-        return _read_files([Path(path) for path in paths], format_name, pair_by)
+        return _read_files([Path(path) for path in paths], format_name, how)
     folder = folders[0]
     if len(paths) > 1:
         raise InputError(f"{folder} is a folder; give only this folder, or give files")
@@ -82,10 +81,13 @@ def read_source(
             f"{folder} is not a finished build, and no file in it is named after a part "
             f"({', '.join(_content.PARTS)}); give the paths of the files"
         )
-    return _read_files(files, format_name, pair_by)
+    return _read_files(files, format_name, how)
 
 
-def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | None) -> Source:
+def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, Any]) -> Source:
+    pair_by = how.get("pair_by")
+    if pair_by is not None and len(paths) > 1:
+        how = {**how, "pair_by": ""}  # a twin's halves may be in two files
     parts: dict[str, Dataset] = {}
     every: dict[str, Problem] = {}
     for path in paths:
@@ -98,8 +100,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give only one of them")
-        in_one = pair_by is None or len(paths) == 1  # a twin's halves may be in two files
-        parts[part] = formats.read(path, format_name, pair_by=pair_by if in_one else "")
+        parts[part] = formats.read(path, format_name, **how)
         for problem in parts[part]:
             if every.setdefault(problem.id, problem) != problem:
                 other = next(name for name, data in parts.items() if problem.id in data.ids)

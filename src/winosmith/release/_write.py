@@ -321,6 +321,8 @@ def release(
     keyed: bool = False,
     format_name: str | None = None,
     pair_by: str | None = None,
+    columns: formats.Columns | None = None,
+    encoding: str | None = None,
     step: Step | None = None,
 ) -> ReleaseResult:
     """Write a release to a new folder in `out`, named NAME-VERSION-DIGITS (digits of the digest).
@@ -342,6 +344,8 @@ def release(
             version and saved in private/; no seed determines them.
         format_name: format name of the files.
         pair_by: an additional column of the files that both halves of a twin share.
+        columns: names of the files' columns that can't be recognised.
+        encoding: the files' encoding if it is not UTF-8.
         step: shows progress.
 
     Raises:
@@ -354,7 +358,9 @@ def release(
     show = step or no_progress
     paths = _list_paths(source)
     with show("reading", None):
-        found = _source.read_source(paths, format_name, pair_by)
+        found = _source.read_source(
+            paths, format_name, pair_by=pair_by, columns=columns, encoding=encoding
+        )
         before = _source.read_previous(previous) if previous is not None else None
         judges = _source.make_judge_lookup(_list_paths(votes), found)
     if before is not None and before.content.keyed and not keyed:
