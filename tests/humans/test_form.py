@@ -42,7 +42,7 @@ def test_main_instructions_are_bold(materials: Materials) -> None:
 
 
 def test_paper_has_lines_for_the_final_questions() -> None:
-    told = make_instructions(False, ())
+    told = make_instructions("pronoun", ())
     assert [(asked.split("?")[0], lines) for asked, lines in told["end"]] == [
         ("Did you recognise any of the texts", 2),
         ("Did you ask about a word", 1),
@@ -66,6 +66,17 @@ def test_every_question_offers_its_letters_and_x(materials: Materials) -> None:
     for item in sheet.items:
         offered = re.findall(rf'name="q{item.number}" value="(\w)"', page)
         assert "".join(offered) == item.letters + "X"
+
+
+def test_sheets_of_questions_speak_of_no_blank() -> None:
+    """A question's blank is only the place of the answer after its end."""
+    problems = [Problem(f"{n}", f"What is {n} plus {n}? _", ("1", f"{2 * n}")) for n in (3, 4)]
+    page = render_form(make_sheets(Dataset(problems)).sheets[0])
+    assert "What is 3 plus 3?" in page
+    assert page.count("none, or more than one") == 3
+    assert 'class="blank"' not in page
+    assert "fills the blank" not in page
+    assert "Nobody may explain" not in page
 
 
 @pytest.mark.parametrize(

@@ -41,25 +41,55 @@ class SurveyQuestion:
 QUESTIONS = (SurveyQuestion("native", "Is English your first language?", ("yes", "no")),)
 """The question that participants were asked in 2016 (Davis et al. 2016, section 2)."""
 
-_EXAMPLE = {
-    "text": [
-        "The gardener leaned the ladder against the wall, but ",
-        "it",
-        " was too short to reach the window.",
-    ],
-    "snippet": ["", "it", " was too short"],
-    "options": [{"letter": "A", "text": "the ladder"}, {"letter": "B", "text": "the wall"}],
-    "label": None,
+TextKind = Literal["pronoun", "blank", "question"]
+"""The kind of most texts of a sheet: with a pronoun, with a blank, or a question whose blank is at
+its end because it had none (see `audit.make_problems_for_people`)."""
+
+
+_LADDER = "A ladder that is too short does not reach the window. So the answer is A."
+
+_EXAMPLES: dict[TextKind, dict[str, Any]] = {
+    "pronoun": {
+        "text": [
+            "The gardener leaned the ladder against the wall, but ",
+            "it",
+            " was too short to reach the window.",
+        ],
+        "snippet": ["", "it", " was too short"],
+        "options": ["the ladder", "the wall"],
+        "letter": "A",
+        "why": _LADDER,
+    },
+    "blank": {
+        "text": [
+            "The gardener leaned the ladder against the wall, but the ",
+            "_",
+            " was too short to reach the window.",
+        ],
+        "snippet": ["the ", "_", " was too short"],
+        "options": ["ladder", "wall"],
+        "letter": "A",
+        "why": _LADDER,
+    },
+    "question": {
+        "text": ["Which of these numbers is prime? ", "_", ""],
+        "snippet": ["numbers is prime? ", "_", ""],
+        "options": ["49", "53"],
+        "letter": "B",
+        "why": "49 is 7 times 7, but 53 is prime. So the answer is B.",
+    },
 }
 
 
-def has_blanks(sheet: Sheet) -> bool:
-    """Return whether most texts of a sheet have a blank instead of a pronoun."""
-    return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
+def get_text_kind(sheet: Sheet) -> TextKind:
+    blanks = [item.text for item in sheet.items if item.text[1] == BLANK]
+    if 2 * len(blanks) <= len(sheet):
+        return "pronoun"
+    return "question" if 2 * sum(not text[2].strip() for text in blanks) > len(sheet) else "blank"
 
 
 def make_instructions(
-    blanks: bool,
+    kind: TextKind,
     survey: tuple[SurveyQuestion, ...],
     *,
     on_paper: bool = True,
@@ -68,55 +98,28 @@ def make_instructions(
     """Return the texts around a sheet: the instructions, an example and the final questions.
 
     Args:
-        blanks: whether texts have a blank instead of a pronoun.
+        kind: the kind of the sheet's texts.
         survey: optional questions about the subject.
         on_paper: whether subjects write on paper instead of choosing in a browser.
         unsupervised: whether subjects work without a supervisor.
     """
-    what, asks = (
-        ("the blank", "Which option fills the blank?")
-        if blanks
-        else ("the bold word", "What does the bold word stand for?")
-    )
-    start = "one word is missing" if blanks else "one word is in bold"
-    answer, write, leave = (
-        ("Write its letter in the box.", "write", "leave no box empty")
-        if on_paper
-        else ("Choose one answer.", "choose", "answer every question")
-    )
-    unknown = "look it up in a dictionary*, and note it" if unsupervised else "ask what it means*"
-    paragraphs = (
-        f"Each question shows a short text; {start}. The words around it are repeated below the "
-        f"text, so that you can see which place is meant. {asks} *{answer}*",
-        "Give the answer that is most plausible. If two or more readings seem equally plausible "
-        f"to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
-        f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may show the same text, with {what} in different places; they are "
-        "marked “SAME TEXT AS PREVIOUS QUESTION”. If a text only looks like the previous one, it "
-        "is marked “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
-        f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "
-        "Work at your own pace, in the order of the questions; this tests the texts, not you.",
-    )
-    example = _EXAMPLE
-    if blanks:
-        example = {
-            **_EXAMPLE,
-            "text": [_EXAMPLE["text"][0] + "the ", "_", _EXAMPLE["text"][2]],  # type: ignore[index]
-            "snippet": ["the ", "_", " was too short"],
-            "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
-        }
+    ambiguous = "none, or more than one" if kind == "question" else "genuinely ambiguous"
+    example = _EXAMPLES[kind]
+    options = [{"letter": x, "text": y} for x, y in zip("AB", example["options"], strict=True)]
     return {
+        "kind": kind,
+        "ambiguous": ambiguous,
         "instructions": [  # each paragraph as parts: the text, and whether it is bold
             [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
-            for paragraph in paragraphs
+            for paragraph in _make_paragraphs(kind, on_paper, unsupervised)
         ],
-        "question": asks,
+        "question": _QUESTIONS[kind],
         "example_title": "An example",
-        "example": example,
-        "example_letter": "A",
-        "example_why": "A ladder that is too short does not reach the window. So the answer is A.",
+        "example": {**example, "options": options, "label": None},
+        "example_letter": example["letter"],
+        "example_why": example["why"],
         "begin": "Please write down the time, turn the page, and begin.",
-        "footer": "Write the letter of your answer in the box, or X if it is genuinely ambiguous.",
+        "footer": f"Write the letter of your answer in the box, or X: {ambiguous}.",
         "end_title": "After the last question",
         "end": [
             [
@@ -131,6 +134,48 @@ def make_instructions(
         ],
         "thanks": "Thank you. Please check that no box is empty.",
     }
+
+
+_QUESTIONS: dict[TextKind, str] = {
+    "pronoun": "What does the bold word stand for?",
+    "blank": "Which option fills the blank?",
+    "question": "Which option is correct?",
+}
+
+
+def _make_paragraphs(kind: TextKind, on_paper: bool, unsupervised: bool) -> list[str]:
+    """Return the instructions; text between asterisks is bold."""
+    answer, write, leave = (
+        ("Write its letter in the box.", "write", "leave no box empty")
+        if on_paper
+        else ("Choose one answer.", "choose", "answer every question")
+    )
+    not_in_doubt = f"Please do not {write} X only because you are in doubt, and {leave}."
+    pace = "Work at your own pace, in the order of the questions; this tests the"
+    if kind == "question":
+        return [
+            f"Exactly one option of each question should be correct. *{answer}*",
+            f"If none is correct, or more than one, {write} *X*. {not_in_doubt}",
+            "*You may look things up*, but no other person and no chat model may answer the "
+            f"questions for you. {pace} questions, not you.",
+        ]
+    start, place = (
+        ("one word is missing", "the blank")
+        if kind == "blank"
+        else ("one word is in bold", "the bold word")
+    )
+    unknown = "look it up in a dictionary*, and note it" if unsupervised else "ask what it means*"
+    return [
+        f"Each question shows a short text; {start}. The words around it are repeated below the "
+        f"text, so that you can see which place is meant. {_QUESTIONS[kind]} *{answer}*",
+        "Give the answer that is most plausible. If two or more readings seem equally plausible "
+        f"to you, so that the question is genuinely ambiguous, {write} *X*. {not_in_doubt}",
+        f"Several questions may show the same text, with {place} in different places; they are "
+        "marked “SAME TEXT AS PREVIOUS QUESTION”. If a text only looks like the previous one, it "
+        "is marked “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
+        f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "
+        f"{pace} texts, not you.",
+    ]
 
 
 if TYPE_CHECKING:
@@ -156,7 +201,7 @@ def render_form(sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS) -
     )
     return _load_template().render(
         sheet=sheet,
-        words=make_instructions(has_blanks(sheet), tuple(survey), on_paper=False),
+        words=make_instructions(get_text_kind(sheet), tuple(survey), on_paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
         style=style,
@@ -263,7 +308,7 @@ def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQues
             "items": items,
             "large": large,
             "paper": paper,
-            "words": make_instructions(has_blanks(sheet), survey),
+            "words": make_instructions(get_text_kind(sheet), survey),
         },
         ensure_ascii=False,
     )

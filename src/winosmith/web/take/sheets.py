@@ -61,7 +61,8 @@ def get_problem_ids(sheets: Iterable[Sheet]) -> set[str]:
 
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
-    return humans.make_instructions(humans.has_blanks(sheet), (), on_paper=False, unsupervised=True)
+    kind = humans.get_text_kind(sheet)
+    return humans.make_instructions(kind, (), on_paper=False, unsupervised=True)
 
 
 def _annotate_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
