@@ -512,6 +512,25 @@ def test_replies_may_differ_in_kind_from_the_keys(target: str, reply: str, tmp_p
     assert _read_choices(path, LETTERED) == {"m": {p.id: p.answer for p in LETTERED}}
 
 
+@pytest.mark.parametrize("write", ["{}", "({})", "{}.", "**{}**"])
+def test_helm_letters_count_in_the_order_of_the_prompt(write: str, tmp_path: Path) -> None:
+    """The references of the items are in another order."""
+    data, states = _quiz(4), []
+    for p in data:
+        references = [{"output": {"text": text}, "tags": ["correct"] * (at == p.answer)}
+                      for at, text in enumerate(p.options)]  # fmt: skip
+        reply = write.format("DCBA"[p.answer or 0].lower())
+        states.append({
+            "instance": {"id": p.id, "input": {"text": p.sentence}, "references": references},
+            "output_mapping": dict(zip("ABCD", p.options[::-1], strict=True)),
+            "result": {"completions": [{"text": reply}]},
+        })  # fmt: skip
+    log = {"adapter_spec": {"model": ""}, "request_states": states}
+    path = _write_lines(tmp_path / "run" / "scenario_state.json", [log])
+    assert _read_choices(path, data) == {"run": {p.id: p.answer for p in data}}
+    assert answers.read(path, data)["run"].log.keys_differ == ()
+
+
 @pytest.mark.parametrize("start", [0, 1])
 def test_numeric_replies_may_count_from_0_or_1(start: int, tmp_path: Path) -> None:
     """90 % of the readable replies decide the kind."""

@@ -56,8 +56,13 @@ def _make_row(item_id: str, states: list[Mapping[str, Any]], file: AnswerFile) -
     if (most := max(counts.values())) > 1:
         raise make_repeated_rows_error(file, most, item_id)
     instance = states[0]["instance"]
-    options = tuple(str(one["output"]["text"]) for one in instance["references"])
-    correct = [at for at, one in enumerate(instance["references"]) if "correct" in one["tags"]]
+    references = instance["references"]
+    shown = sorted((states[0].get("output_mapping") or {}).items())
+    if sorted(text for _, text in shown) == sorted(one["output"]["text"] for one in references):
+        order = [text for _, text in shown]  # the letters of the prompt
+        references = sorted(references, key=lambda one: order.index(one["output"]["text"]))
+    options = tuple(str(one["output"]["text"]) for one in references)
+    correct = [at for at, one in enumerate(references) if "correct" in one["tags"]]
     question = str(instance["input"]["text"])
     scores: dict[int, float] = {}
     reply: str | int | None = None
