@@ -586,3 +586,57 @@ def test_answer_may_be_the_question_of_another_item(tmp_path: Path) -> None:
     )
     found = answers.read(path, items)["m"].predictions
     assert [one.choice for one in found] == [*items.answers]
+
+
+@pytest.mark.parametrize(
+    "list_options",
+    [
+        lambda o: {"prompt": f"Which?\nA. {o[0]}\nB. {o[1]}\nC. {o[2]}"},
+        lambda o: {"messages": [{"role": "user", "content": f"A) {o[0]} B) {o[1]} C) {o[2]}"}]},
+        lambda o: {"choices": str([*o])},
+        lambda o: {"choices": {"text": o, "label": ["A", "B", "C"]}},
+        lambda o: {"o1": o[0], "p1": 0.2, "o2": o[1], "p2": 0.7, "o3": o[2]},
+        lambda o: {"permutation": [2, 1, 0]},
+    ],
+)
+@pytest.mark.parametrize("reply", [{"m": "A"}, {"score1": 2, "score2": 1, "score3": 0}])
+def test_letters_and_scores_of_permuted_options_are_refused(
+    list_options: Callable[[list[str]], dict[str, object]], reply: dict[str, object]
+) -> None:
+    """Whichever column shows the order of the options that the model saw."""
+    items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
+    rows = [{"id": p.id, **list_options([*p.options][::-1]), **reply} for p in items]
+    with pytest.raises(FormatError, match="are in another order than in the data"):
+        answers.read(rows, items)
+    if "permutation" not in rows[0]:
+        rows = [{"id": p.id, **list_options([*p.options]), **reply} for p in items]
+        (found,) = answers.read(rows, items).values()
+        assert [one.choice for one in found.predictions] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"gold": "key", "a": "own"},
+        {"a": "own", "a_correct": "mark"},
+        {"a": "own", "b": "own", "a_correct": "mark"},
+        {"model": "a", "gold": "key", "answer": "own"},
+    ],
+)
+def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, str]) -> None:
+    """The options were shuffled, and the table's key is that of the shuffled options."""
+    for shift in (0, 1):
+        rows = [
+            {"id": p.id}
+            | {name: {"key": LETTERS[(key + shift) % 4], "own": LETTERS[(key + shift) % 4],
+                      "mark": True}.get(kind, kind) for name, kind in row.items()}
+            for p, key in zip(DATA, KEYS, strict=True)
+        ]  # fmt: skip
+        if "model" in row:
+            rows += [one | {"model": "b", "answer": "A"} for one in rows]
+        if shift:
+            with pytest.raises(FormatError, match=r"contradicts the data in 12 of 12 rows"):
+                answers.read(rows, DATA)
+        else:
+            with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
+                assert [one.choice for one in answers.read(rows, DATA)["a"].predictions] == KEYS

@@ -150,7 +150,8 @@ def order_options(prompt: str, problem: Problem) -> tuple[str, ...]:
             change(" ".join(one.split())) for one in (prompt, problem.sentence, *problem.options)
         )
         start = max(0, text.rfind(sentence))
-        for first in _FIRST_MARK.finditer(text, start):
+        lists_all = all(text.find(option, start) >= 0 for option in options)
+        for first in _FIRST_MARK.finditer(text, start) if lists_all else ():
             if order := _find_order(text, first.start(), options, ()):
                 return tuple(problem.options[at] for at in order)
     return ()

@@ -15,16 +15,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import normalise
+from winosmith.answers._items import normalise, number_repeats, order_options
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, detect_kind, read_choices
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
@@ -49,6 +49,8 @@ _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _ONLY_GRADE_LETTERS = "contains only the grades C, I, P or N"
 _MIN_ONE_HOT = 10
 """Minimum number of items to conclude that columns of true and false are options."""
+_MAX_LISTED = 26
+"""Maximum length of the lists in a cell to examine; longer ones may be tokens."""
 _UNNAMED = re.compile(r"(?:__index_level_\d+__|Unnamed: \d+)?")
 """Names of columns without a name, such as an index that pandas writes."""
 _SCORE = re.compile(r"score_?(\d\d?)")
@@ -91,6 +93,7 @@ def read(file: AnswerFile) -> list[Answers]:
     check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     scores = _read_scores(names, rows, file)
     if choice_name is None and scores:
+        _check_items(rows, file, [], are_scored=True)
         best = {item: find_best_options(values)[0] for item, values in scores.items() if values}
         return [Answers(_make_predictions(best, scores, rows), file.rows.name)]
     all_columns = {
@@ -121,7 +124,8 @@ def read(file: AnswerFile) -> list[Answers]:
         raise file.make_error(
             f"{join_ids(unclear)} may be a key or a model: name each column after its model"
         )
-    _check_items(rows, file, [columns[name] for name in by_model if not columns[name].has_grades])
+    answered = [columns[name] for name in by_model if not columns[name].has_grades]
+    _check_items(rows, file, answered, are_scored=bool(scores))
     graded = [name for name, column in columns.items() if column.has_grades]
     if len(by_model) > 1 and {*by_model} <= {*graded}:
         _check_not_one_hot(by_model, file)
@@ -151,58 +155,110 @@ def _read_column(
     return _make_predictions(choices, scores, rows), ""
 
 
-def _check_items(rows: _Rows, file: AnswerFile, columns: Sequence[_Column]) -> None:
-    """Refuse rows with another item's question, or letters next to options in another order."""
-    permuted: list[str] = []
-    lists_options = True
-    for item in [item for item in rows if item in file.problems]:
-        place, row = rows[item]
-        cells = chain(*(one if isinstance(one, list) else [one] for one in row.values()))
-        texts = [normalise(format_cell(one)) for one in cells]
-        options = [normalise(one) for one in file.problems[item].options]
-        if other := file.find_other_question({*texts} - {*options}, item):
+def _check_items(
+    rows: _Rows, file: AnswerFile, columns: Sequence[_Column], *, are_scored: bool
+) -> None:
+    """Refuse rows with another item's question, or with letters or scores of permuted options.
+
+    Nearly all rows must list the options, because other cells may equal an option. In prompts,
+    options have letters; a single prompt is enough.
+    """
+    permuted, unlisted, in_prompts = list[str](), 0, list[str]()
+    items = [item for item in rows if item in file.problems]
+    names = {column.name for column in columns}
+    for item in items:
+        (place, row), problem = rows[item], file.problems[item]
+        cells = [one for name, cell in row.items() if name not in names for one in _flatten(cell)]
+        plain = {*map(normalise, cells)} - {*map(normalise, problem.options)}
+        if other := file.find_other_question(plain, item):
             raise file.make_error(
                 f"the id is {item!r}, but the question is that of {other!r}", place
             )
-        if lists_options:
-            listed = [texts[at : at + len(options)] for at in range(len(texts) - len(options) + 1)]
-            lists_options = sorted(options) in map(sorted, listed)
-            labels = [one.readings.get(item, {}) for one in columns]
-            if options not in listed and any(label and "text" not in label for label in labels):
-                permuted.append(item)
-    if lists_options and permuted:
+        labels = [one.readings.get(item, {}) for one in columns]
+        if not are_scored and not any(label and "text" not in label for label in labels):
+            continue
+        orders = (re.findall("[0-9]+", format_cell(row[name])) for name in row if "perm" in name)
+        order = [*map(problem.options.index, problem.options)]  # equal options have one index
+        options, count = number_repeats(problem.options), len(order)
+        length = sum(map(len, options))
+        prompts = [order_options(one, problem) for one in cells if len(one) > length]
+        if any(one not in ((), problem.options) for one in prompts) or any(
+            len(one) == count and one != sorted(one, key=int) for one in orders
+        ):
+            in_prompts.append(item)
+        texts = (one for one in cells if len(one) < length + 10)
+        readings = (formats.interpret_answer(one, options) for one in texts)
+        found = [one["text"] for one in readings if "text" in one]
+        listed = [found[at : at + count] for at in range(len(found) - count + 1)]
+        listed = [one for one in listed if sorted(one) == sorted(order)]
+        unlisted += not listed
+        permuted += [item] * (bool(listed) and order not in listed)
+    if names_of_permuted := in_prompts or (permuted if 10 * unlisted <= len(items) else []):
         raise file.make_error(
-            f"the options of {join_ids(permuted)} are in another order than in the data; write the "
-            "texts of the chosen options in place of letters or numbers"
+            f"the options of {join_ids(names_of_permuted)} are in another order than in the data; "
+            "write the texts of the chosen options in place of letters, numbers or scores"
         )
+
+
+def _flatten(cell: Any) -> Iterator[str]:
+    """Yield the texts in a cell, which may contain lists, also as they are printed."""
+    if isinstance(cell, str) and cell.startswith(("[", "{")):
+        with suppress(ProblemError):
+            cell = formats.parse_choices(cell, "").options
+    if isinstance(cell, list | tuple | Mapping):
+        values = [*(cell.values() if isinstance(cell, Mapping) else cell)]
+        for one in values if len(values) <= _MAX_LISTED else ():
+            yield from _flatten(one)
+    else:
+        yield format_cell(cell)
 
 
 def _compare_columns(
     columns: Sequence[_Column], by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile
 ) -> Log:
-    """Compare the first column of keys with the data, and grades with a single model's answers."""
+    """Compare the first column of keys with the data, and grades with their model's answers.
+
+    The grades of `gpt` may be named `gpt_correct`. If many rows differ, the column is refused.
+    """
     answers = {one.id: one.answer for one in file.dataset if one.answer is not None}
-    model, *more = by_model.values()
-    chosen = {} if more else {one.problem_id: one.chosen for one in model if len(one.chosen) < 2}
+    by_id = {model: {one.problem_id: one.chosen for one in own if len(one.chosen) < 2}
+             for model, own in by_model.items()}  # fmt: skip
+    chosen = next(iter(by_id.values())) if len(by_id) == 1 else {}
     log = Log()
     for column in columns:
         name = column.name.lower()
-        if column.has_grades:
-            grades = column.texts if name in _GRADED and not log.scores_differ else {}
-            differ = tuple(n for n, own in chosen.items() if n in answers and n in grades
-                           and (own == (answers[n],)) != _MARKS[grades[n]])  # fmt: skip
-            log = replace(log, scores_differ=log.scores_differ or differ)
-        elif _is_key_name(name) and not log.keys_compared:
+        for model, own in by_id.items() if {*column.texts.values()} <= _MARKS.keys() else ():
+            rest = name.removeprefix(model.lower()).removesuffix(model.lower()).strip(" _.-")
+            if rest in _GRADED and (rest != name or chosen):
+                known = own.keys() & answers.keys() & column.texts.keys()
+                fits = {n: (own[n] == (answers[n],)) == _MARKS[column.texts[n]]
+                        for n in own if n in known}  # fmt: skip
+                differ = _list_contradictions(column, fits)
+                log = replace(log, scores_differ=log.scores_differ or differ) if chosen else log
+        if not column.has_grades and _is_key_name(name) and not log.keys_compared:
             readings = {n: one for n, one in column.readings.items() if n in answers}
             labels, keys = [column.labels[n] for n in readings], [answers[n] for n in readings]
             kind = detect_kind(labels, [*readings.values()], [*formats.KINDS], keys).name or ""
             found = {n: one[kind] for n, one in readings.items() if kind in one}
-            differ = tuple(n for n, key in found.items() if key != answers[n])
+            fits = {n: key == answers[n] for n, key in found.items()}
             is_reply = all(chosen.get(n) in ((key,), (), None) for n, key in found.items())
-            are_flags = kind in "01" and 2 * len(differ) > len(found)
+            are_flags = column.has_flags and 2 * sum(fits.values()) < len(fits)
             if not are_flags and not (name in _REPLIES and is_reply):
+                differ = _list_contradictions(column, fits)
                 log = replace(log, keys_differ=differ, keys_compared=len(found))
     return log
+
+
+def _list_contradictions(column: _Column, fits: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the items whose key or grade contradicts the data, unless there are many."""
+    differ = tuple(name for name, fit in fits.items() if not fit)
+    if len(differ) > max(0.4 * len(fits), 7):
+        raise column.file.make_error(
+            f"{column.name!r} contradicts the data in {len(differ):,} of {len(fits):,} rows, so "
+            "the options may be in another order than in the data; write the texts of the chosen "
+            "options, or remove the column"
+        )
+    return differ
 
 
 def _is_key_name(name: str) -> bool:
@@ -243,6 +299,9 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
         raise file.make_error(f"the row has no {model!r}", unnamed[0][0])
     omitted = {model, *keys} - differ if differ else {model}
     header = tuple(name for name in names if name not in omitted)
+    for name in filter(omitted.__contains__, keys):
+        cells = {item: cell for (item, key), cell in first.items() if key == name}
+        _compare_columns([_Column(name, cells, file)], {"": ()}, file)  # refuses other keys
 
     def make_file(records: Sequence[tuple[Place, Record]]) -> AnswerFile:
         rows = [Row(place, "", {n: record[n] for n in record if n not in omitted})

@@ -19,7 +19,7 @@ from winosmith.formats._answers import (
     parse_letter,
 )
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
-from winosmith.formats._choices import PREFIX
+from winosmith.formats._choices import PREFIX, parse_choices
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._csv import list_columns, to_table
 from winosmith.formats._detect import FORMATS, get_format, get_writer
@@ -81,6 +81,7 @@ __all__ = [
     "locate_letters",
     "match_option",
     "pair_files",
+    "parse_choices",
     "parse_letter",
     "read",
     "read_claims",
