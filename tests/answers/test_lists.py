@@ -50,3 +50,13 @@ def test_list_without_a_readable_label_is_refused(tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.lst", "\n".join("一二三四"[key] for key in KEYS))
     with pytest.raises(FormatError, match="no answer is an option letter"):
         answers.read(path, DATA)
+
+
+@pytest.mark.parametrize(
+    "lines", [["prediction", *"AB"], ["gpt", "A", "", "C"], ["gpt", "A", "B", ""]]
+)
+def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str], tmp_path: Path) -> None:
+    """It would be read as the first answer, and each label would belong to the next problem."""
+    path = write_text(tmp_path / "m.lst", "".join(f"{line}\n" for line in lines))
+    with pytest.raises(FormatError, match="may be a header, or an invalid answer"):
+        answers.read(path, Dataset(DATA.problems[:3]))

@@ -108,8 +108,8 @@ def test_numbers_are_answers_if_90_percent_are_options(
 def test_numbers_of_options_next_to_letters_are_refused(first: int) -> None:
     """The letters may be groups, and the numbers answers."""
     letters = [LETTERS[at % 3] for at in range(len(DATA))]
-    table = pd.DataFrame({"id": DATA.ids, "llama": [key + first for key in KEYS], "group": letters})
-    with pytest.raises(FormatError, match="'llama' has numbers, but 'group' has letters or texts"):
+    table = pd.DataFrame({"id": DATA.ids, "llama": [key + first for key in KEYS], "team": letters})
+    with pytest.raises(FormatError, match="'llama' has numbers, but 'team' has letters or texts"):
         answers.read(table, DATA)
 
 
@@ -640,3 +640,11 @@ def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, st
         else:
             with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
                 assert [one.choice for one in answers.read(rows, DATA)["a"].predictions] == KEYS
+
+
+@pytest.mark.parametrize("name", ["group", "topic"])
+def test_columns_that_describe_items_are_no_models(name: str) -> None:
+    """Their values may look like letters, such as those of two groups of items."""
+    rows = [{"id": p.id, name: "AB"[at % 2], "m": LETTERS[key]}
+            for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
+    assert [*answers.read(rows, DATA)] == ["m"]

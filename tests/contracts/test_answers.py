@@ -315,8 +315,8 @@ def test_option_columns_of_a_table_are_not_models(data: Path, tmp_path: Path) ->
     pd.DataFrame(rows, columns=["id", "A", "B", "C", "D", "m"]).to_csv(path, index=False)
     assert [*answers.read(path, DATA)] == ["m"]
     folds = [[p.id, at % 3, 1] for at, p in enumerate(DATA)]
-    pd.DataFrame(folds, columns=["id", "group", "m"]).to_csv(path, index=False)
-    with pytest.raises(FormatError, match="the column 'group': 'q0': 0 is not a label"):
+    pd.DataFrame(folds, columns=["id", "team", "m"]).to_csv(path, index=False)
+    with pytest.raises(FormatError, match="the column 'team': 'q0': 0 is not a label"):
         answers.read(path, DATA)
 
 

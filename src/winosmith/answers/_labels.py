@@ -103,8 +103,17 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
             labels.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
             raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
-    if len(labels) == len(dataset) + 1 > 1 and _HEADER.fullmatch(labels[0][1]):
-        labels = labels[1:] if not interpret_answer(labels[0][1], dataset[0].options) else labels
+    first = labels[0][1] if labels and dataset else ""
+    if _HEADER.fullmatch(first) and not (
+        is_missing(first) or interpret_answer(first, dataset[0].options)
+    ):
+        if len(labels) == len(dataset):
+            raise FormatError(
+                f"{first[:40]!r} may be a header, or an invalid answer; if it is a header, write "
+                "nan for each missing answer, otherwise write [invalid] instead",
+                *labels[0][0][:3],
+            )
+        labels = labels[1:] if len(labels) == len(dataset) + 1 else labels
     options = [*(problem.options for problem in dataset), *[()] * len(labels)]
     invalid = [
         (place, text)

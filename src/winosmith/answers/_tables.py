@@ -37,9 +37,10 @@ _CHOICES = ("choice", "prediction", "pred", "predicted")
 _GRADED = ("correct", "is_correct", "iscorrect", "score", "grade", "acc", "accuracy", "exact_match")
 _RUN_COLUMNS = ("epoch", "seed", "run", "trial", "attempt", "repeat", "index", "date",
          "confidence", "rank", "n", "count", "order", "position", "level", "difficulty", "fold",
-         "retries", "tokens", "latency", "rating", "session", "block",
-         "age")  # fmt: skip
-_KEYS = ("expected", "truth", "reference", "labels", "y_true")
+         "retries", "tokens", "latency", "rating", "session", "block", "age", "group", "category",
+         "subject", "topic", "domain", "split", "section", "form", "version")  # fmt: skip
+_KEYS = ("expected", "truth", "reference", "references", "labels", "true_labels", "gold_labels",
+         "golds", "targets", "y_true")  # fmt: skip
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
