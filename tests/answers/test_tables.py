@@ -648,3 +648,29 @@ def test_columns_that_describe_items_are_no_models(name: str) -> None:
     rows = [{"id": p.id, name: "AB"[at % 2], "m": LETTERS[key]}
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
     assert [*answers.read(rows, DATA)] == ["m"]
+
+
+@pytest.mark.parametrize("container", ["table", "csv", "parquet", "columns.json", "split.json"])
+@pytest.mark.parametrize("rows", [[*range(11, -1, -1)], [0, 1, 3, 4, 6, 7, 9, 10]])
+@pytest.mark.parametrize("names", [["question", "A", "B"], ["sentence", "option1", "option2"]])
+def test_row_labels_of_pandas_are_the_ids(
+    names: list[str], rows: list[int], container: str, tmp_path: Path
+) -> None:
+    """The rows of the data were sorted or selected, and the answers have the original labels."""
+    keys = [at % 2 for at in range(12)]
+    sentences = [f"The cup hit jug number {at} because the _ was hard." for at in range(12)]
+    cells = [[one, "cup", "jug", "AB"[key] if "A" in names else key + 1]
+             for one, key in zip(sentences, keys, strict=True)]  # fmt: skip
+    table = pd.DataFrame(cells, columns=[*names, "answer"]).loc[rows]
+    path = tmp_path / f"data.{container}"
+    if container == "csv":
+        table.to_csv(path)
+    elif container == "parquet":
+        table.to_parquet(path)
+    elif container != "table":
+        path.write_text(str(table.to_json(orient=container.partition(".")[0])), "utf-8")
+    items = formats.read(table if container == "table" else path)
+    assert items.ids == tuple(map(str, rows))
+    pd.DataFrame({"m": ["AB"[key] for key in keys]}).to_csv(tmp_path / "m.csv")
+    found = answers.read(tmp_path / "m.csv", items)["m"].by_id
+    assert [found[one.id].choice for one in items] == [keys[at] for at in rows]

@@ -322,7 +322,7 @@ def unpack_object(file: AnswerFile) -> AnswerFile:
     values = file.rows.first
     by_key = {str(key): one for key, one in values.items() if isinstance(one, Mapping)}
     columns = columns_to_rows(values) if len(values) > 1 else None
-    if columns and formats.find_name(_IDS, values):
+    if columns and (formats.find_name(_IDS, values) or ("" in columns[0] and not by_key)):
         rows = columns
     elif columns and len(columns) == len(file.dataset) and not by_key:
         rows = [{"id": name, **row} for name, row in zip(file.dataset.ids, columns, strict=True)]

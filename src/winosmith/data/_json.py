@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -177,7 +177,8 @@ def columns_to_rows(values: Record) -> list[Record] | None:
     names, data = values.get("columns"), values.get("data")
     if isinstance(names, list) and isinstance(data, list) and set(values) <= _SPLIT_KEYS:
         if all(isinstance(row, list) and len(row) == len(names) for row in data):
-            return [dict(zip(map(str, names), row, strict=True)) for row in data]
+            rows = [dict(zip(map(str, names), row, strict=True)) for row in data]
+            return _label_rows(rows, values.get("index"))
         return None
     columns = [*values.values()]
     if len(columns) < 2:
@@ -186,12 +187,20 @@ def columns_to_rows(values: Record) -> list[Record] | None:
         rows = list(columns[0])
         if not rows or any(list(one) != rows for one in columns):
             return None
-        return [{name: one[row] for name, one in values.items()} for row in rows]
+        return _label_rows([{name: one[row] for name, one in values.items()} for row in rows], rows)
     if not all(isinstance(one, list) for one in columns) or len(set(map(len, columns))) > 1:
         return None
     if len(columns[0]) < 2 or all(map(are_records, columns)):
         return None
     return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _label_rows(rows: Sequence[Record], labels: Any) -> list[Record]:
+    """Add the labels of sorted or selected rows, which are not 0, 1, …, in a column named ""."""
+    labels = labels if isinstance(labels, list) else []
+    if len(labels) != len(rows) or [*map(str, labels)] == [*map(str, range(len(rows)))]:
+        return [*rows]
+    return [{"": label, **row} for label, row in zip(labels, rows, strict=True)]
 
 
 def are_records(value: Any) -> bool:

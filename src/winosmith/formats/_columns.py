@@ -20,6 +20,7 @@ from winosmith.formats._names import (
     CORRECT,
     FLAGS,
     ID_COLUMNS,
+    INDEX,
     NEEDS_PASSAGE,
     PASSAGE,
     PASSAGE_ENDINGS,
@@ -230,7 +231,8 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
     if columns.choices and not columns.question and names.families:
         _refuse_unmatched_question(names, columns.choices, question)
     used = {*question, *choices, *distractors, answer}
-    ids = (name for name in find_existing(ID_COLUMNS, names) if name not in used)
+    id_names = find_existing((*ID_COLUMNS, *INDEX), names)
+    ids = (name for name in id_names if name not in used and (name or not names[0]))
     own_id = columns.id or next(ids, None)
     return Plan(
         question, passages, () if classes else choices, answer, own_id, classes, distractors,

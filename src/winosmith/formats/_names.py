@@ -76,6 +76,8 @@ UNIQUE_ID = tuple(
 )
 """Names of columns that have the id if each row has its own value."""
 ID_COLUMNS = (*ID, *UNIQUE_ID)
+INDEX = ("", "unnamed0", "indexlevel0")
+"""Names of the row labels in tables that pandas or R wrote; "" is one only in the first column."""
 
 _SIGN = re.compile(rf"(?<!\d)\d(?!\d)|[{''.join(sorted(FIRST_MARKERS))}](?![^\W_])")
 """Pattern of a digit without other digits next to it, or of a first letter at a word's end."""

@@ -47,7 +47,14 @@ from winosmith.formats._columns import (
     make_plan,
 )
 from winosmith.formats._letters import LETTER_KINDS, SERIES
-from winosmith.formats._names import RESERVED, UNIQUE_ID, collect_names, is_answer_name, normalise
+from winosmith.formats._names import (
+    INDEX,
+    RESERVED,
+    UNIQUE_ID,
+    collect_names,
+    is_answer_name,
+    normalise,
+)
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import dump_json
 
@@ -225,7 +232,7 @@ def _drop_repeated_ids(
     cells = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.format_cell(value) for value in cells]
     repeats = len(ids) - len({*ids})
-    if normalise(plan.id) in UNIQUE_ID:
+    if normalise(plan.id) in (*UNIQUE_ID, *INDEX):
         return plan if not repeats and len(ids) == len(rows) else replace(plan, id=None), []
     if repeats < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
         return plan, []

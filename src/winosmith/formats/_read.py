@@ -257,6 +257,8 @@ def scan(
         _replace_ids_by_places(entries)
     elif columns.id is not None and known is not QUESTIONS:
         _use_id_column(entries, columns.id, rows.path)
+    elif known in (CSV, WINOGRANDE) and (index := _find_index(get_problems(entries))):
+        _use_id_column(entries, index, rows.path)
     _reject_repeated_ids(entries)
     if not as_written:
         notes += separate_blanks(entries)
@@ -395,6 +397,18 @@ def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
             entries[row] = replace(entries[row], item=item)
         else:
             _reject(entries, row, f"the id column {column!r} is empty")
+
+
+def _find_index(problems: Mapping[int, Problem]) -> str | None:
+    """Return the name of a column with the row numbers of pandas or R, unless there are ids."""
+    if not problems or any(one.id != str(row) for row, one in problems.items()):
+        return None
+    for name in ("unnamed", "Unnamed: 0", "__index_level_0__"):
+        found = [one.extra.get(find_extra_key(one.extra, name) or "") for one in problems.values()]
+        numbers = {data.format_cell(one) for one in found}
+        if len(numbers) == len(problems) and all(map(str.isdecimal, numbers)):
+            return name
+    return None
 
 
 def _reject_repeated_ids(entries: list[Entry]) -> None:
