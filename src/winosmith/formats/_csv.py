@@ -4,7 +4,7 @@ Cells may be separated by commas, semicolons or tabs; files are written with com
 may also be named `qID`. `answer` is the 1-based number of the option, or empty. Additional columns
 are stored in `extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`.
 Values in `extra` become numbers, true, false or null if they are valid JSON. If there are no ids, a
-problem's id is its 0-based row number.
+problem's id is its row label in a table of pandas or R, or its 0-based row number.
 
 Every field of a problem has a column. A cell that a spreadsheet would run as a formula is written
 with a leading apostrophe, which is removed when the file is read.
