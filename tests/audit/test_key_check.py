@@ -202,6 +202,7 @@ def test_undecided_keys_widen_the_interval() -> None:
     check = draw_check(data, (), 40)
     wrong = {check.items[0].id, check.items[1].id}
     said = [one for one in _judge(check, wrong) if one.problem_id not in ("3", "4", "5")]
+    said.append(Response(check.items[0].asked, "not a judge", "local", 0))
     found = estimate_wrong_keys(check, said)
     assert found.limits == (
         bound_marked_items(400, 40, 2, 0.025)[0],

@@ -56,6 +56,7 @@ def test_file_is_split_released_and_verified(place: Path, cli: Cli) -> None:
         in said
     )
     assert "datasheet.biases (rai:dataBiases), " in said
+    assert "Not checked whether ids or other fields reveal test answers: test has 7 blocks" in said
     assert cli("verify", folder, "--private", key) == f"{folder} is valid: 120 problems\n"
     again = cli.aside(*_release(place, "--disjoint", "twin"))
     assert "An identical release already existed." in again

@@ -229,6 +229,34 @@ def test_kappa_and_alpha_count_x_as_a_category() -> None:
     assert test.alpha.value == pytest.approx(1.0)
 
 
+def test_copies_do_not_narrow_the_interval_of_agreement() -> None:
+    data = make_twins(0, singles=20)
+    copies = Dataset(
+        [*data, *(replace(p, id=f"{p.id}{n}", twin_id=None) for p in data for n in "xy")]
+    )
+    once, often = (
+        compute_results(
+            of,
+            [
+                Response(p.id, who, "test", (p.answer or 0) ^ (len(p.sentence) % (at + 3) == 0))
+                for p in of
+                for at, who in enumerate("abcd", 1)
+            ],
+        ).tests[0]
+        for of in (data, copies)
+    )
+    assert often.kappa.value == pytest.approx(once.kappa.value)
+    assert often.kappa.interval == pytest.approx(once.kappa.interval)
+
+
+def test_sheet_whose_texts_were_all_erased_is_omitted() -> None:
+    data = problems(3)
+    taken = TakenSheet("a1", "a", ()), TakenSheet("b1", "b", data.ids)
+    people = [Subject(who, taken=taken) for who in ("S1", "S2")]
+    found = compute_results(data, answers(data, {"S1": [0, 0, 1], "S2": [0, 1, 1]}), people)
+    assert [(test.name, test.accuracy.in_words) for test in found.tests] == [("b", "3 of 6")]
+
+
 def test_group_comparison_matches_scipy_and_warns_if_small() -> None:
     """The permutation test of 3 and 3 people is exact: 2 of 20 relabellings."""
     native, others = [0.95, 0.97, 0.99], [0.7, 0.8, 0.9]

@@ -274,6 +274,21 @@ def test_frequent_position_of_the_answer_is_a_leak() -> None:
     assert leak.predictions == (("any", 2),)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_field_that_reveals_all_of_thirty_answers_is_a_leak(seed: int) -> None:
+    data = make_clean(twins=0, singles=30, seed=seed)
+    leaks = found(Dataset(replace(p, id=f"{p.id}-{'AB'[p.answer or 0]}") for p in data))
+    assert (leaks["id"].tell, leaks["id"].accuracy) == ("last character", 1.0)
+
+
+def test_copies_of_a_problem_count_once_at_its_answers_position() -> None:
+    """Without the copies, the second option is correct in 39 of 60 problems."""
+    once = [replace(p, answer=int(row >= 21)) for row, p in enumerate(make_twins(0, singles=60))]
+    copies = [replace(p, id=f"{p.id}c{n}", twin_id=None) for p in once for n in range(10)]
+    assert "options" not in found(Dataset(once))
+    assert "options" not in found(Dataset(copies))
+
+
 @pytest.mark.parametrize(
     "kind",
     [

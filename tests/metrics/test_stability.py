@@ -167,13 +167,13 @@ def test_late_errors_have_a_small_p_value() -> None:
     assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
     assert found.null.shuffled_interval is not None
     assert found.null.shuffled_interval[1] < 4
-    assert found.null.p_value == 1 / 2001
+    assert found.null.p_value == 2 / 2001
 
 
 def test_shuffles_approximate_the_exact_distribution() -> None:
     """Eight families have one error each.
 
-    p is the fraction of all arrangements that are at least as far from the middle.
+    p is twice the fraction of all arrangements that are at least as early.
     """
     depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
     data = make_families(*(depths for _ in errors))
@@ -186,8 +186,7 @@ def test_shuffles_approximate_the_exact_distribution() -> None:
     assert found.null.shuffled_interval == pytest.approx(
         np.quantile(every, [0.025, 0.975]), abs=0.2
     )
-    as_far = np.abs(every - 3) >= abs(value - 3) - 1e-9
-    assert found.null.p_value == pytest.approx(as_far.mean(), abs=0.02)
+    assert found.null.p_value == pytest.approx(2 * (every <= value).mean(), abs=0.02)
 
 
 def test_ties_are_shuffled_onto_problems_without_errors() -> None:
@@ -209,6 +208,32 @@ def test_shuffles_stay_within_families() -> None:
     assert found.value == found.null.shuffled == 8.5
     assert found.null.p_value == 1
     assert found.null.coin == 5
+
+
+def test_depth_is_outside_its_interval_exactly_if_p_is_at_most_five_percent() -> None:
+    data = make_families(*[[1, 1, 1, 2, 3, 12]] * 7)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        found = measure_stability(right_but(data, lambda p, r=rng: r.random() < 0.2), draws=50)
+        for one in (found.mean, found.family_mean, found.first):
+            low, high = one.null.shuffled_interval
+            is_outside = not low - 1e-9 <= one.value <= high + 1e-9
+            assert is_outside == (one.null.p_value <= 0.05)
+
+
+def test_copies_do_not_change_the_nulls() -> None:
+    """Copies share an answer, so three copies of each problem are no further evidence."""
+    data = make_families(*[[1, 2, 3, 4, 5, 6]] * 6)
+    copies = Dataset(
+        [*data, *(replace(p, id=f"{p.id}/{n}") for p in data for n in "ab" if p.lineage)]
+    )
+    once, often = (
+        measure_stability(right_but(of, lambda p: p.id.partition("/")[0][-1] in "34"))
+        for of in (data, copies)
+    )
+    assert (once.n, often.n) == (36, 108)
+    for name in ("mean", "family_mean", "first"):
+        assert getattr(once, name).null == getattr(often, name).null
 
 
 def test_interval_matches_a_bootstrap_of_families() -> None:

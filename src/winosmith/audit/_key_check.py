@@ -440,7 +440,7 @@ def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> Wrong
         DataError: no answer belongs to a drawn item, an answer is not an option of its item, a
             judge answered an item twice, or the judges don't agree on any item of a stratum.
     """
-    responses = tuple(responses)
+    responses = tuple(one for one in responses if one.purpose != "local")
     keys = judge_keys(check, responses)
     counts = []
     for number, stratum in enumerate(check.strata):

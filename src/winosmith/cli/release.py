@@ -21,7 +21,9 @@ from winosmith.cli._printing import (
     progress,
     say,
 )
+from winosmith.dataset import Dataset
 from winosmith.errors import InputError
+from winosmith.metrics import MIN_GROUPS, find_clusters
 from winosmith.release import ReleaseResult, Splitting, VerificationResult
 from winosmith.text import format_count
 
@@ -127,6 +129,10 @@ def _print_release(released: ReleaseResult) -> None:
         say(f"omitted: {count:,} {reason}")
     for line in released.copies.sentences():
         say(line)
+    blocks = len({*find_clusters(content.parts.get("test", Dataset())).tolist()})
+    if 0 < blocks < MIN_GROUPS:
+        say(f"Not checked whether ids or other fields reveal test answers: test has {blocks} "
+            f"blocks, and {MIN_GROUPS} are needed.")  # fmt: skip
     if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(

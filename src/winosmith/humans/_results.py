@@ -157,6 +157,8 @@ def _group_questions_by_test(
     for who, mine in answers.items():
         left = dict.fromkeys(mine)
         for taken in people[who].taken if who in people else ():
+            if not taken.problems:  # a site has erased all texts of the sheet
+                continue
             sheets = tests.setdefault(taken.test, {})
             sheets[who] = sheets.get(who, ()) + taken.problems
             for problem in taken.problems:
@@ -295,8 +297,8 @@ def measure_test(
         ),
         _subjects.compare_scores(scores, natives, seed),
         _subjects.omit_weakest(right, names, natives, weakest, seed),
-        metrics.fleiss_kappa(table, seed=seed),
-        metrics.krippendorff_alpha(table, seed=seed),
+        metrics.fleiss_kappa(table, clusters=together, seed=seed),
+        metrics.krippendorff_alpha(table, clusters=together, seed=seed),
         _tally.measure_trend(right, places, seconds, max(map(len, sheets.values())), together),
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
+from winosmith.blocks import find_copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import depths
@@ -104,6 +105,7 @@ class Family:
             that a fair draw among the tied options is incorrect.
         tied: Shape (n,). Whether each answer is a tie.
         chance: Shape (n,). The probability of guessing each problem correctly.
+        text: Shape (n,). A number that each problem shares with its copies at the same depth.
     """
 
     root: str
@@ -115,6 +117,7 @@ class Family:
     wrong: Floats
     tied: npt.NDArray[np.bool_]
     chance: Floats
+    text: Ints
 
     @property
     def mean(self) -> float | None:
@@ -202,16 +205,19 @@ def group_families(
         if getattr(found[row], kind) is not None:
             rows.setdefault(dataset[row].root, []).append(row)
     place = {problem.id: row for row, problem in enumerate(dataset)}
+    first = {row: same[0] for same in find_copies(dataset) for row in same}
     families = tuple(
-        _make_family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of])
+        _make_family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of],
+                     [(first.get(row, row), getattr(found[row], kind)) for row in of])
         for root, of in rows.items()
-    )
+    )  # fmt: skip
     return kind, families, len(perturbed) - known[kind]
 
 
 def _make_family(
-    graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int]
-) -> Family:
+    graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int],
+    kinds: list[tuple[int, int]],
+) -> Family:  # fmt: skip
     if root_row in rows:  # the lineage has a cycle, or the problem has only a depth
         root_row = None
     return Family(
@@ -224,6 +230,7 @@ def _make_family(
         1 - graded.credit[rows],
         graded.tied[rows],
         graded.chances[rows],
+        np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1),
     )
 
 
@@ -257,9 +264,10 @@ class DepthNull:
             family; None if there are no errors.
         shuffled_interval: The 95 % interval of `shuffled` (`null_interval`); None if there are no
             errors.
-        p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
-            observed error depth. The p-value is small if errors are unusually early or late, not if
-            they are merely frequent. It is None if there are no errors.
+        p_value: Twice the probability that a shuffle is at least as early, or at least as late, as
+            the observed error depth, whichever is smaller. So the p-value is at most 0.05 if the
+            error depth is outside `shuffled_interval`, and is not small if errors are merely
+            frequent. It is None if there are no errors.
     """
 
     coin: float
@@ -317,8 +325,8 @@ def measure_depths(
         value = float(observed[above] / observed[below])
         of_shuffles = _compute_ratios(shuffles, above, below)
         centre = float(of_shuffles.mean())
-        as_far = np.abs(of_shuffles - centre) >= abs(value - centre) - 1e-9
-        p_value = float((1 + as_far.sum()) / (1 + len(as_far)))
+        as_far = [int((s * (of_shuffles - value) >= -1e-9).sum()) for s in (1, -1)]
+        p_value = min(1.0, 2 * (1 + min(as_far)) / (1 + len(of_shuffles)))
         shuffled = _proportion.null_interval(of_shuffles)
         interval = None
         if drawn is not None:
@@ -348,11 +356,23 @@ def _simulate_errors(
     draw_errors: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
-    """Return the `Sums` of `NULL_DRAWS` simulated solvers with random errors, shape (draws, 5)."""
+    """Return the `Sums` of `NULL_DRAWS` simulated solvers with random errors, shape (draws, 5).
+
+    Copies share an answer, so only problems with equally many copies exchange their errors.
+    """
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
-        levels, level_of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
-        sums += _compute_totals(levels, *draw_errors(family, counts, level_of, rng))
+        levels, level_of = np.unique(family.depths, return_inverse=True)
+        wrong, fine = np.zeros((NULL_DRAWS, len(levels))), np.ones((NULL_DRAWS, len(levels)))
+        _, first, sizes = np.unique(family.text, return_index=True, return_counts=True)
+        share = np.bincount(family.text, family.wrong) / sizes
+        for size in np.unique(sizes):
+            some = sizes == size
+            part = replace(family, wrong=share[some], chance=family.chance[first[some]])
+            level = level_of[first[some]]
+            drawn = draw_errors(part, np.bincount(level, minlength=len(levels)), level, rng)
+            wrong, fine = wrong + size * drawn[0], fine * drawn[1]
+        sums += _compute_totals(levels, wrong, fine)
     return sums
 
 

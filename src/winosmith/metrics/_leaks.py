@@ -38,6 +38,9 @@ MIN_ADVANTAGE = 0.05
 SPACING = "option spacing", "sentence spacing"
 """The fields of leaks by spaces, invisible characters and Unicode forms in the texts."""
 
+_PERFECT_SHARE = 0.05
+"""Weight of the test for perfect tells in the Bonferroni correction, relative to the sign test."""
+
 MIN_GROUPS = 30
 """Minimum number of blocks. With fewer, even a tell that is always correct is not significant."""
 
@@ -109,11 +112,11 @@ def find_leaks(
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
-    tried = 1
-    found: dict[str, list[Leak]] = {"options": list(_find_position_leak(dataset))}
+    tried = 1.0
+    found: dict[str, list[Leak]] = {"options": list(_find_position_leak(dataset, rows, groups))}
     seen: dict[str, None] = {}
     for name, sign, of in _find_all_tells(dataset):
-        tried += 1
+        tried += 1 + _PERFECT_SHARE
         if name not in seen:
             on_field(len(seen))
         seen[name] = None
@@ -140,15 +143,18 @@ def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hasha
             yield name, tell, of
 
 
-def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
+def _find_position_leak(dataset: Dataset, rows: Ints, groups: Ints) -> Iterator[Leak]:
     from scipy.special import bdtrc
 
-    answered = [problem for problem in dataset if problem.answer is not None]
+    answered = [dataset[row] for row in rows]
     places = np.bincount([cast(int, problem.answer) for problem in answered])
     place = int(places.argmax())
     share = float(places[place] / len(answered))
     chance = sum(1 / len(p.options) for p in answered if len(p.options) > place) / len(answered)
-    p_value = min(1.0, len(places) * float(bdtrc(places[place] - 1, len(answered), chance)))
+    # A block counts once, with the fraction of its answers at this position.
+    _, of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    wins = sum(1 / sizes[of[[problem.answer == place for problem in answered]]])
+    p_value = min(1.0, len(places) * float(bdtrc(int(wins + 1e-9) - 1, len(sizes), chance)))
     if share >= chance + MIN_ADVANTAGE:
         yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
 
@@ -187,7 +193,10 @@ def _measure_leak(
         accuracy=_compute_accuracy(table, coded, folds, answers),
         problems=len(answers),
         chance=float(np.bincount(answers).max() / len(answers)),
-        p_value=_compute_p_value(table, coded, folds, answers, groups),
+        p_value=min(
+            _compute_p_value(table, coded, folds, answers, groups),
+            _bound_perfect_p_value(counts, answers, groups),
+        ),
         predictions=tuple(
             (str(distinct[code]), int(counts[code].argmax()) + 1) for code in frequent
         ),
@@ -235,6 +244,23 @@ def _compute_p_value(table: Ints, codes: Ints, folds: Ints, answers: Ints, group
         wins, losses = int((gains > 0).sum()), int((gains < 0).sum())
         p_values.append(float(bdtrc(wins - 1, wins + losses, 0.5)) if wins else 1.0)
     return min(1.0, 2 * min(p_values))
+
+
+def _bound_perfect_p_value(counts: Ints, answers: Ints, groups: Ints) -> float:
+    """Return a bound on the p-value of a tell that determines all answers, divided by its weight.
+
+    The sign test needs about 50 single problems to find such a tell. If one answer of each block is
+    permuted among the blocks, at most K^v of all orders are functions of the v values of the tell,
+    where K is the number of answers. The result is 1 if the tell doesn't determine all answers.
+    """
+    from scipy.special import gammaln
+
+    if ((counts > 0).sum(axis=1) > 1).any():
+        return 1.0
+    one_of_each = np.bincount(answers[np.unique(groups, return_index=True)[1]])
+    orders = gammaln(one_of_each.sum() + 1) - gammaln(one_of_each + 1).sum()
+    functions = len(counts) * np.log(counts.shape[1])
+    return float(np.exp(min(0.0, functions - orders - np.log(_PERFECT_SHARE))))
 
 
 MAX_CHARACTERS = 8

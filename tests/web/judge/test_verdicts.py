@@ -181,6 +181,19 @@ def test_agreement_equals_that_of_the_table_of_votes(db: Any, person: Any) -> No
     assert found["alpha_of"] == len(problems)
 
 
+def test_neither_is_a_disagreement_in_alpha(db: Any, person: Any) -> None:
+    singles(3)
+    for name in "abc":
+        judge = person(name)
+        for choice in (0, 1, 1):
+            slot = give(judge, choice)
+            if name == "c":
+                slot.choice, slot.ambiguous = None, True
+                slot.save()
+    expected = krippendorff_alpha([[2, 0, 1], [0, 2, 1], [0, 2, 1]]).value
+    assert measure_agreement()["alpha"].value == pytest.approx(expected)
+
+
 def test_stats_count_only_voted_problems_as_judged(db: Any, person: Any) -> None:
     """A problem that a moderator accepts against the votes counts as judged and valid."""
     *_valid, last = singles(3)

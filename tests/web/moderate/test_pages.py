@@ -52,6 +52,19 @@ def test_problem_page_shows_hints_and_votes_without_names(
     assert not any(name in page for name in ("bob", get_pseudonym(bob), ">ann<"))
 
 
+def test_moderator_judges_neither_half_on_a_page_that_they_read(
+    rules: Any, person: Any, twin: Any, visit: Any
+) -> None:
+    """Even if one person may judge both halves: the page shows both answers."""
+    rules(both_halves=True)
+    moderator = person("both", is_moderator=True, is_judge=True)
+    first, second = twin(state="judging")
+    for half in (first, second):
+        open_slots(half)
+    visit(moderator).get(f"/moderate/problems/{first.ref}/")
+    assert lease_next_problem(moderator) is None
+
+
 def test_form_submitted_three_times_acts_once(eva: Any, twin: Any, visit: Any) -> None:
     half = twin()[0]
     client = visit(eva)

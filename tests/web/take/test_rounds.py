@@ -18,6 +18,7 @@ from winosmith.web.judge.turns import (
     store_answer,
     store_local_answer,
 )
+from winosmith.web.moderate.queue import record_answers_read
 from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Event, Problem, Twin, Version
 from winosmith.web.problems.states import get_public_problems
@@ -118,6 +119,15 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any,
     for who in (bob, eve):
         assert assign_sheet(who, made, {}).sheet.test == "common"
     assert assign_sheet(fay, made, {}).sheet.test in ("a", "b", "common")
+
+
+def test_moderator_is_not_tested_on_answers_that_they_read(opened: Any, person: Any) -> None:
+    data = twins(4, singles=11)
+    made = opened(data)
+    moderator = person("moderator", is_moderator=True)
+    record_answers_read(moderator, [Problem.objects.get(ref=data.ids[0])])
+    assert find_known_problems(moderator, made) == set(data.ids[:2])
+    assert assign_sheet(moderator, made, {}).sheet.test == "common"
 
 
 def test_family_of_ones_own_version_counts_as_known(opened: Any, ann: Any) -> None:

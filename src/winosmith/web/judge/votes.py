@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from winosmith import Dataset, Response, metrics
 from winosmith.lineage import UNVALIDATED
+from winosmith.problem import MAX_OPTIONS
 from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._cache import get_cached_stats
 from winosmith.web._lock import chunked, writing
@@ -290,8 +291,8 @@ def measure_agreement() -> dict[str, Any]:
     `pairs` of the pairs of a problem's judges made the same choice. `gold` of the answers to gold
     questions are correct. A fraction is None if there is nothing to count. `alpha` is
     Krippendorff's alpha, by the stored order of options, over the last `MAX_PROBLEMS_COMPARED`
-    problems, whose number is `alpha_of`. The counts come from the verdicts; only alpha needs the
-    votes.
+    problems, whose number is `alpha_of`; "neither" counts as an answer. The counts come from the
+    verdicts; only alpha needs the votes.
     """
     return get_cached_stats("judge.agreement", _compute_agreement)
 
@@ -331,13 +332,16 @@ def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
         _get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:MAX_PROBLEMS_COMPARED]
     )
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
+    twins = dict.fromkeys(last, 0)
     for keys in chunked(last, CHUNK):
         rows = Slot.objects.filter(problem__in=keys).counted()
-        for key, choice in rows.values_list("problem_id", "choice"):
-            chosen[key].append(choice)
+        for key, twin, choice in rows.values_list("problem_id", "twin_id", "choice"):
+            chosen[key].append(MAX_OPTIONS if choice is None else choice)
+            twins[key] = twin
     if not last:
         return None, 0
-    return metrics.krippendorff_alpha(metrics.count_answers(chosen.values())), len(last)
+    table = metrics.count_answers(chosen.values())
+    return metrics.krippendorff_alpha(table, clusters=[*twins.values()]), len(last)
 
 
 def compare_with_others(judges: Iterable[int]) -> dict[int, metrics.Proportion]:

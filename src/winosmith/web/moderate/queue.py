@@ -27,7 +27,6 @@ from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import get_keys_on_hold
 from winosmith.web.pages import is_number
-from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, find_person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
@@ -275,9 +274,10 @@ def count_pending() -> dict[str, int]:
 
 
 def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read the answers to problems, and so must not judge them."""
-    unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
-    if not may_judge(person) or not unread:
+    """Record that a moderator has read answers, and so must not judge or take tests with them."""
+    states = (State.HELD, State.JUDGING, State.VALID)
+    unread = [p for p in problems if p.gold or (p.state in states and not p.public)]
+    if not unread:
         return
     blocks = {get_block_key(problem): problem for problem in unread}
     known = Seen.objects.filter(person=person, block__in=blocks, spent=True)

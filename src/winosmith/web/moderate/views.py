@@ -58,7 +58,8 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.make_problem_context(request.user, found)
-    lists.record_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
+    halves = [row["problem"] for row in context["halves"]]
+    lists.record_answers_read(request.user, [*halves, *(context["family"] or {}).get("path", ())])
     context |= {"here": request.get_full_path(), "done": _get_finished_batch(request)}
     return render(request, "moderate/problem.html", context)
 
@@ -234,6 +235,7 @@ def _render_contests(
         }
         for one in query.filter(upheld=None).order_by("at")[:MAX_CONTESTS]
     ]
+    lists.record_answers_read(request.user, [one["contest"].slot.problem for one in waiting])
     context = {
         "waiting": waiting,
         "settled": query.exclude(upheld=None).order_by("-pk")[:20],
