@@ -32,12 +32,6 @@ ResponsesBySubject = dict[str, dict[str, Response]]
 """The responses by subject and by problem id."""
 
 
-def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
-    return [
-        {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n} for (a, b), n in halves.items()
-    ]
-
-
 def _make_remarks_record(remarks: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
     return [{"subject": code, "problem": note.problem, "text": note.text} for code, note in remarks]
 
@@ -57,7 +51,14 @@ class Results(Result):
     """
 
     tests: tuple[TestResult, ...]
-    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _make_halves_record})
+    halves: Mapping[tuple[Level, Level], int] = field(
+        metadata={
+            "json": lambda halves: [
+                {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n}
+                for (a, b), n in halves.items()
+            ]
+        }
+    )
     pace: Sequence[Pace]
     recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
     words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
@@ -116,7 +117,14 @@ def compute_results(
     answered: ResponsesBySubject = {}
     for response in test_responses:
         answered.setdefault(response.participant, {})[response.problem_id] = response
-    _check_seen_halves(dataset, answered)
+    for first, second in dataset.twins:
+        ids = dataset[first].id, dataset[second].id
+        for who, own in answered.items():
+            if ids[0] in own and ids[1] in own:
+                raise DataError(
+                    f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
+                    "first influences the second, so remove one answer"
+                )
     if people and (strangers := answered.keys() - people.keys()):
         raise DataError(
             f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
@@ -137,17 +145,6 @@ def compute_results(
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
     )
-
-
-def _check_seen_halves(dataset: Dataset, answers: ResponsesBySubject) -> None:
-    for first, second in dataset.twins:
-        ids = dataset[first].id, dataset[second].id
-        for who, own in answers.items():
-            if ids[0] in own and ids[1] in own:
-                raise DataError(
-                    f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
-                    "first influences the second, so remove one answer"
-                )
 
 
 def _group_questions_by_test(

@@ -84,26 +84,25 @@ def make_subjects(
             f"the subject {missing[0]!r} has no answers; the subjects with answers are "
             f"{', '.join(sorted(own))}"
         )
-    return tuple(_make_subject(code, mine, known.get(code)) for code, mine in own.items())
-
-
-def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -> Subject:
-    native = next((s.native for s in sittings if s.native is not None), None)
-    attributes = {name: value for s in sittings for name, value in s.attributes.items()}
-    timed = [seconds for s in sittings if (seconds := _find_duration(s)) is not None]
-    subject = Subject(
-        code,
-        native,
-        attributes,
-        sum(timed) if len(timed) == len(sittings) else None,
-        tuple(
-            TakenSheet(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
-            for s in sittings
-        ),
-        tuple(_make_remark(noted, s) for s in sittings for noted in s.recognised),
-        tuple(_make_remark(noted, s) for s in sittings for noted in s.words),
-    )
-    return subject if declared is None else _merge_subjects(subject, declared, sittings)
+    subjects = []
+    for code, mine in own.items():
+        timed = [seconds for s in mine if (seconds := _find_duration(s)) is not None]
+        subject = Subject(
+            code,
+            next((s.native for s in mine if s.native is not None), None),
+            {name: value for s in mine for name, value in s.attributes.items()},
+            sum(timed) if len(timed) == len(mine) else None,
+            tuple(
+                TakenSheet(s.sheet.code, s.sheet.test, tuple(i.problem_id for i in s.sheet.items))
+                for s in mine
+            ),
+            tuple(_make_remark(noted, s) for s in mine for noted in s.recognised),
+            tuple(_make_remark(noted, s) for s in mine for noted in s.words),
+        )
+        if code in known:
+            subject = _merge_subjects(subject, known[code], mine)
+        subjects.append(subject)
+    return tuple(subjects)
 
 
 def _find_duration(sitting: Sitting) -> float | None:
