@@ -105,23 +105,12 @@ def make_sheets(
     _check_arguments(dataset, versions, orders)
     tests, schemas, omitted = assign_to_tests(dataset, versions, seed)
     digest = dataset.blind().digest
-    sheets = [
-        Sheet(
-            title,
-            test,
-            order,
-            seed,
-            digest,
-            _make_items(
-                dataset,
-                order_rows(dataset, rows, seed=seed, test=test, order=order, order_count=orders),
-                schemas,
-                alike,
-            ),
-        )
-        for test, rows in tests.items()
-        for order in range(1, orders + 1)
-    ]
+    sheets = []
+    for test, rows in tests.items():
+        for at in range(1, orders + 1):
+            order = order_rows(dataset, rows, seed=seed, test=test, order=at, order_count=orders)
+            items = _make_items(dataset, order, schemas, alike)
+            sheets.append(Sheet(title, test, at, seed, digest, items))
     return Sheets(tuple(sheets), omitted)
 
 
@@ -370,24 +359,21 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    current = [one.sheet for one in ledger.get_assignments(subject) if one.state == "given"]
-    if (
-        current
-        and current[-1] in of_code
-        and not new_sheet
-        and test in (None, of_code[current[-1]].test)
-    ):
-        return ledger, of_code[current[-1]]
+    own = ledger.get_assignments(subject)
+    current = next((of_code.get(one.sheet) for one in own[::-1] if one.state == "given"), None)
+    if current is not None and not new_sheet and test in (None, current.test):
+        return ledger, current
     group = _number_item_groups([*ledger.sheets.values(), *sheets])
-    given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
-        group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
+        group[_make_key(sheet, item)]: sheet
+        for sheet in (ledger.sheets[given.sheet] for given in own)
+        for item in sheet.items
     }
     open_tests, reasons = [], []
     for name in tests if test is None else [test]:
         sheet = tests[name][0]
         keys = ((item, group[_make_key(sheet, item)]) for item in sheet.items)
-        met = [(item, ledger.sheets[seen[key]]) for item, key in keys if key in seen]
+        met = [(item, seen[key]) for item, key in keys if key in seen]
         if not met:
             open_tests.append(name)
             continue

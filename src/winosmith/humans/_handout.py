@@ -315,13 +315,10 @@ def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQues
 
 
 def _fits_builtin_fonts(sheet: Sheet, data: str) -> bool:
-    texts = [
-        (
-            f"question {item.number} ({item.problem_id!r})",
-            "".join((*item.text, *item.snippet, *item.options)),
-        )
-        for item in sheet.items
-    ]
+    texts = []
+    for item in sheet.items:
+        shown = "".join((*item.text, *item.snippet, *item.options))
+        texts.append((f"question {item.number} ({item.problem_id!r})", shown))
     record = json.loads(data)
     around = {key: record[key] for key in ("title", "code", "words")}
     texts.append(("the title or the instructions", json.dumps(around, ensure_ascii=False)))

@@ -441,6 +441,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     Raises:
         DataError: `used` is empty, or has an unknown id.
 
+    >>> from winosmith import Problem
     >>> data = Dataset(
     ...     Problem(f"{i}{h}", f"The cup hit jug {i} and _ {verb}.", ("cup", "jug"), a, str(i))
     ...     for i in (1, 2) for a, (h, verb) in enumerate((("a", "bounced"), ("b", "broke")))
@@ -468,12 +469,8 @@ def make_canary(dataset: Dataset) -> str:
 
 
 def _add_canary(dataset: Dataset, rows: Iterable[int], canary: str, *, embargo: bool) -> Dataset:
-    return Dataset(
-        (
-            replace(
-                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: canary})
-            )
-            for row in rows
-        ),
-        dataset.name,
-    )
+    problems = []
+    for row in rows:
+        extra = Extra({**dataset[row].extra, CANARY: canary})
+        problems.append(replace(dataset[row], embargo=embargo, extra=extra))
+    return Dataset(problems, dataset.name)

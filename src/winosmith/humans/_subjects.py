@@ -299,14 +299,9 @@ def compare_groups(
         return None
     a, b = np.asarray(native), np.asarray(others)
     welch, interval = _run_welch_test(a, b)
-    return Groups(
-        len(a),
-        len(b),
-        (float(a.mean()), float(b.mean())),
-        welch,
-        _compute_permutation_p_value(a, b, seed),
-        interval,
-    )
+    means = float(a.mean()), float(b.mean())
+    permutation = _compute_permutation_p_value(a, b, seed)
+    return Groups(len(a), len(b), means, welch, permutation, interval)
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
@@ -395,10 +390,6 @@ def omit_weakest(
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
-    return ResultsWithoutWeakest(
-        tuple(names[at] for at in out),
-        len(left),
-        float(scores[left].mean()),
-        compare_scores(scores[left], [natives[at] for at in left], seed),
-        make_histogram(levels),
-    )
+    codes, mean = tuple(names[at] for at in out), float(scores[left].mean())
+    groups = compare_scores(scores[left], [natives[at] for at in left], seed)
+    return ResultsWithoutWeakest(codes, len(left), mean, groups, make_histogram(levels))
