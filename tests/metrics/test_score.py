@@ -44,6 +44,13 @@ def test_singles_have_no_twin_score() -> None:
     assert score(right_but(make_twins(0, singles=5))).twins is None
 
 
+def test_missing_answers_bound_the_accuracy() -> None:
+    data = make_twins(1)
+    graded = grade(data, [Prediction(p.id, p.answer) for p in data], missing=2)
+    assert score(graded).possible == (0.5, 1.0)
+    assert score(grade(data, graded.predictions)).possible is None
+
+
 def test_groups_are_scored_separately() -> None:
     """Domains, sources and marked subsets are groups by default; other fields on request."""
     data = Dataset(

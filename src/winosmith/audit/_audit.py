@@ -45,15 +45,6 @@ class AuditSettings:
     """Random seed."""
 
 
-def _make_shared_records(
-    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
-) -> list[dict[str, Any]]:
-    return [
-        {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
-        for names, pairs in shared.items()
-    ]
-
-
 @dataclass(frozen=True)
 class Audit(Result):
     """The audit of a data set.
@@ -74,7 +65,12 @@ class Audit(Result):
         }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
-        metadata={"json": _make_shared_records}
+        metadata={
+            "json": lambda shared: [
+                {"splits": names, "count": len({o for _, o in pairs}), "examples": pairs[:5]}
+                for names, pairs in shared.items()
+            ]
+        }
     )
     seed: int
     embedder: Mapping[str, Any] = field(
@@ -152,11 +148,8 @@ class Audit(Result):
         errors: list[Finding] = []
         others: list[Finding] = []
         for one in self.findings:
-            limits = [
-                least[name]
-                for name in _findings.COVERING_RULES.get(one.rule, (one.rule,))
-                if name in least
-            ]
+            covering = _findings.COVERING_RULES.get(one.rule, (one.rule,))
+            limits = [least[name] for name in covering if name in least]
             if limits and one.points >= min(limits):
                 if known_points.get(one.id, -1.0) < min(limits):
                     errors.append(replace(one, level="error"))
@@ -248,14 +241,11 @@ def audit(
     """
     how = AuditSettings(**settings)
     splits = formats.as_splits(data)
-    names = [cue.name for cue in cues]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None or not cues:
-        raise DataError(
-            f"two cues have the name {twice!r}; rename one of them"
-            if twice
-            else "no cues were given; give at least one"
-        )
+    if not cues:
+        raise DataError("no cues were given; give at least one")
+    for name, times in Counter(cue.name for cue in cues).items():
+        if times > 1:
+            raise DataError(f"two cues have the name {name!r}; rename one of them")
     parts = []
     for name, dataset in splits.items():
         step(f"{name}: cues{_note_memory(dataset, how, sample)}")

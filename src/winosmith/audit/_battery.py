@@ -238,13 +238,8 @@ def score_cues(
         key=lambda one: (one.rank or MAX_FLAGGED + 1, not one.borderline, not one.spread, -one.z),
     )
     counts = np.bincount(items.keys, minlength=most)
-    return Battery(
-        tuple(order),
-        unreadable,
-        tuple(counts.tolist()),
-        _compute_positions_p_value(items, first.draws, seed),
-        first.draws,
-    )
+    p_value = _compute_positions_p_value(items, first.draws, seed)
+    return Battery(tuple(order), unreadable, tuple(counts.tolist()), p_value, first.draws)
 
 
 def _compute_positions_p_value(items: Items, draws: int, seed: int) -> float:
@@ -304,7 +299,11 @@ class _Round:
     def draw(self, draws: int, limit: int, candidates: Bools, needed: Bools | None = None) -> None:
         """Add draws, up to `limit`, until it is certain which cue is flagged next."""
         self._add_draws(draws)
-        while self.draws < limit and not self._is_settled(candidates, needed):
+        while self.draws < limit:
+            best = self.find_next_flagged(candidates)
+            matters = candidates if best is None else candidates & (self._gain > self._gain[best])
+            if not (self.is_undecided & (matters if needed is None else matters | needed)).any():
+                break
             self._add_draws(min(self.draws, limit - self.draws))
 
     def _add_draws(self, draws: int) -> None:
@@ -347,11 +346,6 @@ class _Round:
         """Return the significant candidate with the highest score above its mean, or None."""
         flagged = candidates & self.is_flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
-
-    def _is_settled(self, candidates: Bools, needed: Bools | None) -> bool:
-        undecided, best = self.is_undecided, self.find_next_flagged(candidates)
-        matters = candidates if best is None else candidates & (self._gain > self._gain[best])
-        return not (undecided & (matters if needed is None else matters | needed)).any()
 
     @property
     def chance_limit(self) -> Floats:

@@ -152,12 +152,10 @@ def plan_edits(
             named = _REFERENCE.search(problem.sentence) or _LETTERED_OPTION.search(problem.sentence)
             reference = find_order_reference(problem.sentence, problem.options)
             if is_class or named or reference:
-                shown = (
-                    f": {reference!r} refers to other options"
-                    if reference in problem.options
-                    else ""
-                )
-                raise ProblemError(f"the order of its options matters{shown}")
+                why = "the order of its options matters"
+                if reference in problem.options:
+                    why += f": {reference!r} refers to other options"
+                raise ProblemError(why)
             if times[place] > 1:
                 raise ProblemError("its record contains several items")
             if place.start is None:
@@ -184,11 +182,9 @@ def plan_edits(
                 raise ProblemError("its answer column was not found")
             order = draw_order(item.problem)
             if moves := [*_iter_option_edits(item.located, order, item.file_text)]:
-                others = [
-                    *_iter_key_edits(item, order, kinds),
-                    *_iter_letter_edits(item, order, kinds, numbered),
-                ]
-                edits[place.path] += [*moves, *others]
+                moves += _iter_key_edits(item, order, kinds)
+                moves += _iter_letter_edits(item, order, kinds, numbered)
+                edits[place.path] += moves
         except InputError as error:
             unchanged[place] = str(error)
     return edits, kinds
@@ -205,29 +201,26 @@ def _make_record_reader(source: data.Source) -> Callable[[Place], Value]:
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    found = [one for value in record.iterate_values() for one in _match_value(value, problem, text)]
+    options, found = problem.options, list[_LocatedOptions]()
+    texts = {*map(formats.tidy, options)}
+    for value in record.iterate_values():
+        if isinstance(value.value, list) and len(value.members) == len(options):
+            elements = [*value.members.values()]
+            found += _match_list(elements, options, text, (value.start, value.end))
+        elif isinstance(value.value, dict):
+            held = {
+                str(name): one
+                for name, one in value.members.items()
+                if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
+            }
+            if spans := _find_option_spans([*held.values()], options, text):
+                whole = (value.start, value.end) if len(held) == len(value.members) else None
+                slots = [[span] for span in spans[0]]
+                found.append(_LocatedOptions(slots, spans[1], tuple(held), whole=whole))
     if len(found) != 1:
         how = "found more than once" if found else "not found as a list or as columns"
         raise ProblemError(f"its options are {how}")
     return found[0]
-
-
-def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
-    options = problem.options
-    if isinstance(value.value, list):
-        elements = [*value.members.values()]
-        if len(elements) == len(options):
-            yield from _match_list(elements, options, text, (value.start, value.end))
-    elif isinstance(value.value, dict):
-        texts = {*map(formats.tidy, options)}
-        held = {
-            str(name): one
-            for name, one in value.members.items()
-            if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
-        }
-        if spans := _find_option_spans([*held.values()], options, text):
-            whole = (value.start, value.end) if len(held) == len(value.members) else None
-            yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
 
 
 def _match_list(
@@ -495,22 +488,16 @@ def _repeats_question(text: str, problem: Problem) -> bool:
 
 def _describe_reference(text: str, count: int, known: Container[int] = ()) -> str | None:
     """Return how a text may refer to `count` options, ignoring letters at `known` offsets."""
-    if letter := _find_letter(text, count, known):
-        return f"may refer to an option by {letter!r}"
-    if _REFERENCE_BY_POSITION.search(text):
-        return "may refer to an option by its position"
-    if _NUMBERS.fullmatch(text) and len(re.findall(r"[\d.]+", text)) in (count, count - 1):
-        return "may have one value per option"
-    return None
-
-
-def _find_letter(text: str, count: int, known: Container[int] = ()) -> str | None:
-    """Return a letter that may refer to one of `count` options, except at `known` offsets."""
     for lone in _ANY_LONE.finditer(text):
         letter = formats.parse_letter(lone[0])
         positions = letter.positions.values() if letter else ()
         is_option = any(one < count for one in positions) and not lone[0].islower()
         if is_option and lone.start() not in known and not _ARTICLE.match(text, lone.start()):
-            return lone[0]
-    small = _LOWERCASE_REFERENCE.search(text)
-    return small[0] if small else None
+            return f"may refer to an option by {lone[0]!r}"
+    if small := _LOWERCASE_REFERENCE.search(text):
+        return f"may refer to an option by {small[0]!r}"
+    if _REFERENCE_BY_POSITION.search(text):
+        return "may refer to an option by its position"
+    if _NUMBERS.fullmatch(text) and len(re.findall(r"[\d.]+", text)) in (count, count - 1):
+        return "may have one value per option"
+    return None

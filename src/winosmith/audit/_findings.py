@@ -237,16 +237,10 @@ def make_finding(
     path = Path(place.path) if place else None
     if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
-    return Finding(
-        level,
-        rule,
-        part.name,
-        text,
-        path.as_posix() if path else None,
-        place.number if place and place.unit == "line" else None,
-        make_finding_id(rule, "" if topic is None else part.name, content),
-        points,
-    )
+    file = path.as_posix() if path else None
+    line = place.number if place and place.unit == "line" else None
+    own_id = make_finding_id(rule, "" if topic is None else part.name, content)
+    return Finding(level, rule, part.name, text, file, line, own_id, points)
 
 
 def make_finding_id(rule: str, split: str, content: object) -> str:
@@ -326,25 +320,21 @@ def format_sarif(findings: Sequence[Finding]) -> str:
     stays the same if the item moves within its file. At most 5,000 findings are included.
     """
     names = [*RULES]
-    results = [
-        {
-            "ruleId": one.rule,
-            "ruleIndex": names.index(one.rule),
-            "level": one.level,
-            "message": {"text": escape_sarif(f"{one.text}.")},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": quote(one.path)},
-                        "region": {"startLine": one.line or 1},
-                    }
-                }
-            ],
-            "partialFingerprints": {"primaryLocationLineHash": one.id},
-        }
-        for one in findings[:_MAX_SARIF_FINDINGS]
-        if one.path is not None
-    ]
+    results = []
+    for one in findings[:_MAX_SARIF_FINDINGS]:
+        if one.path is None:
+            continue
+        file, region = {"uri": quote(one.path)}, {"startLine": one.line or 1}
+        results.append(
+            {
+                "ruleId": one.rule,
+                "ruleIndex": names.index(one.rule),
+                "level": one.level,
+                "message": {"text": escape_sarif(f"{one.text}.")},
+                "locations": [{"physicalLocation": {"artifactLocation": file, "region": region}}],
+                "partialFingerprints": {"primaryLocationLineHash": one.id},
+            }
+        )
     rules = [
         {"id": name, "name": name, "shortDescription": {"text": title}}
         for name, title in RULES.items()

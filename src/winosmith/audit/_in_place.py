@@ -297,18 +297,12 @@ def _make_shuffled_file(
     original: tuple[str, str],
     items: Sequence[tuple[formats.Item, formats.Item]],
 ) -> ShuffledFile:
-    problems = [new for _, new in items if isinstance(new, Problem)]
-    keys = [one.answer for one in problems if one.answer is not None]
-    return ShuffledFile(
-        path,
-        len(items),
-        sum(old != new for old, new in items),
-        max(Counter(keys).values(), default=0),
-        _compute_chance_limit(tuple(len(p.options) for p in problems if p.answer is not None)),
-        original[0],
-        text,
-        original[1],
-    )
+    answered = [new for _, new in items if isinstance(new, Problem) and new.answer is not None]
+    most = max(Counter(one.answer for one in answered).values(), default=0)
+    chance = _compute_chance_limit(tuple(len(one.options) for one in answered))
+    changed = sum(old != new for old, new in items)
+    before, encoding = original
+    return ShuffledFile(path, len(items), changed, most, chance, before, text, encoding)
 
 
 @cache

@@ -184,13 +184,7 @@ def draw_check(
         )
     are_above = np.asarray(planted) <= len(first) / len(rows)
     as_high = float(are_above.mean()) if are_above.size else None
-    return KeyCheck(
-        data=data.digest,
-        seed=seed,
-        strata=tuple(strata),
-        items=tuple(items),
-        planted=as_high if first else None,
-    )
+    return KeyCheck(data.digest, seed, tuple(strata), tuple(items), as_high if first else None)
 
 
 def make_problems_for_judges(
@@ -216,24 +210,16 @@ def make_problems_for_judges(
     data = formats.as_dataset(data)
     passed = make_problems_for_people(data, [*asked], site=site)
     twins: dict[str, str] = {}
+    kept = []
     for problem in passed.kept:
-        if problem.twin_id is not None:
-            twins.setdefault(problem.twin_id, f"t{len(twins) + 1}")
-    kept = Dataset(
-        (
-            replace(
-                problem,
-                id=asked[problem.id],
-                answer=problem.answer if site else None,
-                twin_id=twins.get(problem.twin_id or ""),
-                origin=None,
-                extra=Extra(),
-            )
-            for problem in passed.kept
-        ),
-        f"check {check.data} {check.seed} {len(check.items)}",
-    )
-    return replace(passed, kept=kept)
+        number, answer, twin = asked[problem.id], problem.answer if site else None, problem.twin_id
+        if twin is not None:
+            twin = twins.setdefault(twin, f"t{len(twins) + 1}")
+        kept.append(
+            replace(problem, id=number, answer=answer, twin_id=twin, origin=None, extra=Extra())
+        )
+    name = f"check {check.data} {check.seed} {len(check.items)}"
+    return replace(passed, kept=Dataset(kept, name))
 
 
 def make_check_record(check: KeyCheck) -> dict[str, Any]:
@@ -309,21 +295,19 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         raise DataError(
             "no answer belongs to an item of this check; do the answers belong to another check?"
         )
-    return tuple(_judge_item(item, [*said[item.asked].values()]) for item in check.items)
-
-
-def _judge_item(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
-    # Options with the same text count as one option.
-    same = [item.options.index(text) for text in item.options]
-    votes = Counter(same[choice] for choice in answers if choice is not None)
-    chosen, agree = votes.most_common(1)[0] if votes else (None, 0)
-    verdict: Verdict = "undecided"
-    if agree >= _MIN_AGREEING_JUDGES and 2 * agree > len(answers):
-        verdict = "sound" if chosen == item.key else "wrong"
-    key = item.options[item.key]
-    choice, proposed = (None if at is None else item.options[at] for at in (chosen, item.other))
-    agreement = f"{agree} of {len(answers)}"
-    return JudgedKey(item.id, key, choice, proposed, agreement, verdict, chosen, item)
+    found = []
+    for item in check.items:
+        answers, options = said[item.asked].values(), item.options
+        # Options with the same text count as one option.
+        votes = Counter(options.index(options[at]) for at in answers if at is not None)
+        chosen, agree = votes.most_common(1)[0] if votes else (None, 0)
+        verdict: Verdict = "undecided"
+        if agree >= _MIN_AGREEING_JUDGES and 2 * agree > len(answers):
+            verdict = "sound" if chosen == item.key else "wrong"
+        voted, proposed = (None if at is None else options[at] for at in (chosen, item.other))
+        agreement, key = f"{agree} of {len(answers)}", options[item.key]
+        found.append(JudgedKey(item.id, key, voted, proposed, agreement, verdict, chosen, item))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,13 +398,9 @@ class WrongKeys(Result):
 
         Items are omitted if two options have the text that judges chose.
         """
+        who = "judges, who did not see the key"
         return [
-            Erratum(
-                one.id,
-                one.item.key,
-                one.chosen,
-                f"{one.agreement} judges, who did not see the key",
-            )
+            Erratum(one.id, one.item.key, one.chosen, f"{one.agreement} {who}")
             for one in (*self.filter_keys("wrong"), *self.filter_keys("sound"))
             if one.chosen is not None and one.item.options.count(one.item.options[one.chosen]) == 1
         ]
@@ -457,23 +437,22 @@ def estimate_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> Wrong
         for stratum, count, both in zip(check.strata, counts, limits, strict=True)
     )
     (low, high), rest = limits[0], limits[1:]
-    seen = None
-    if rest and low + sum(least for least, _ in rest):
-        seen = (
-            low / (low + sum(most for _, most in rest)),
-            high / (high + sum(least for least, _ in rest)),
-        )
+    least, most = (sum(ends[at] for ends in rest) for at in (0, 1))
+    seen: tuple[float, float] | None = None
+    visibility: tuple[float, float] | None = None
+    if rest and low + least:
+        seen = low / (low + most), high / (high + least)
+        if check.planted:
+            visibility = seen[0] / check.planted, seen[1] / check.planted
     asked = {name for item in check.items for name in (item.asked, item.site)}
     return WrongKeys(
         items=sum(stratum.items for stratum in check.strata),
         people=len({one.participant for one in responses if one.problem_id in asked}),
-        limits=(sum(least for least, _ in limits), sum(most for _, most in limits)),
+        limits=(low + least, high + most),
         strata=strata,
         keys=keys,
         seen=seen,
-        visibility=(seen[0] / check.planted, seen[1] / check.planted)
-        if seen and check.planted
-        else None,
+        visibility=visibility,
     )
 
 

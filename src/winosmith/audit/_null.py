@@ -98,16 +98,13 @@ class PermutedKeys:
             for at, units in enumerate(self._strata)
             if len(np.unique(self._key[units])) > 1
         ]
-        self.mean, self.spread = self._compute_moments()
-
-    def _compute_moments(self) -> tuple[Floats, Floats]:
         sizes = np.array([len(units) for units in self._strata])
-        most = int(self._items.counts.max())
+        most = int(items.counts.max())
         weight = np.zeros((len(sizes), most))
         np.add.at(weight, (self._stratum, self._key), 1.0)
         weight /= sizes[:, None]
         factor = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 0.0)
-        columns = self._ties.shape[1]
+        columns = ties.shape[1]
         mean, square = np.zeros(columns), np.zeros(columns)
         at_position = np.zeros((len(sizes), most, columns))
         for here, table in self._iter_score_tables():
@@ -122,7 +119,8 @@ class PermutedKeys:
         at_position /= sizes[:, None, None]
         off = at_position - (weight[:, :, None] * at_position).sum(axis=1, keepdims=True)
         of_positions = (sizes * factor) @ (weight[:, :, None] * off**2).sum(axis=1)
-        return mean / self._parts, _compute_deviations(square - of_positions, square, self._parts)
+        self.mean: Floats = mean / self._parts
+        self.spread = _compute_deviations(square - of_positions, square, self._parts)
 
     def _iter_score_tables(self) -> Iterator[tuple[slice, Floats]]:
         """Yield slices of units, with the scores of the units for each position of the key.

@@ -40,11 +40,6 @@ before. A question and its key must occur in the same piece."""
 _MAX_EXAMPLES = 5
 
 
-def _make_matches_record(matches: Mapping[str, str]) -> dict[str, Any]:
-    examples = [{"id": name, "words": words} for name, words in matches.items()]
-    return {"count": len(matches), "examples": examples[:_MAX_EXAMPLES]}
-
-
 @dataclass(frozen=True, slots=True)
 class Overlap(Result):
     """The questions and options of a split that occur in a collection of texts.
@@ -66,7 +61,13 @@ class Overlap(Result):
     checked_count: int = field(metadata={"key": "questions_checked"})
     unread_ids: frozenset[str] = field(metadata={"key": "items_unread", "json": len})
     found_questions: Mapping[str, str] = field(
-        metadata={"key": "questions_found", "json": _make_matches_record}
+        metadata={
+            "key": "questions_found",
+            "json": lambda matches: {
+                "count": len(matches),
+                "examples": [{"id": i, "words": w} for i, w in [*matches.items()][:_MAX_EXAMPLES]],
+            },
+        }
     )
     option_counts: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
     joint_option_counts: Mapping[str, tuple[int, ...]] = field(metadata=HIDDEN)
@@ -75,17 +76,11 @@ class Overlap(Result):
     @property
     def cues(self) -> tuple[Cue, ...]:
         """Cues that select the option that occurs most often in the texts."""
+        count = self._make_count_scorer(self.option_counts)
+        count_with_question = self._make_count_scorer(self.joint_option_counts)
         return (
-            Cue(
-                "the most often in the texts",
-                self._make_count_scorer(self.option_counts),
-                needs="any",
-            ),
-            Cue(
-                "the most often in a text with its question",
-                self._make_count_scorer(self.joint_option_counts),
-                needs="any",
-            ),
+            Cue("the most often in the texts", count, needs="any"),
+            Cue("the most often in a text with its question", count_with_question, needs="any"),
         )
 
     def _make_count_scorer(self, counts: Mapping[str, tuple[int, ...]]) -> Any:

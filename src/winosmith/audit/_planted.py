@@ -151,14 +151,8 @@ class Choices:
             np.flatnonzero(asked.any(axis=1)),
             key=lambda model: (fixed[model].tobytes(), asked[model].tobytes()),
         )
-        return cls(
-            fixed[order],
-            asked[order],
-            places[rows, items.keys],
-            items.counts,
-            items.block,
-            np.unique(items.originals, return_inverse=True)[1],
-        )
+        keys, copy_of = places[rows, items.keys], np.unique(items.originals, return_inverse=True)[1]
+        return cls(fixed[order], asked[order], keys, items.counts, items.block, copy_of)
 
     @cached_property
     def weights(self) -> Floats:

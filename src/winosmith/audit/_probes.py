@@ -200,25 +200,27 @@ def fit_probe(
     batch_size = _MAX_CELLS // max(matrix.shape)
     found = _measure_probe(items, "words", sees, fit_scores, batch_size, draws, seed, report_done)
     own = items.find_correct_options(items.unit_key)
-    totals, expected, correct, z = _compute_feature_statistics(items, matrix, own)
-    words = tuple(
-        Word(
-            _describe_feature(names[at]),
-            round(float(totals[at])),
-            float(correct[at] / totals[at]),
-            float(expected[at] / totals[at]),
-            float(z[at]),
-        )
-        for at in np.argsort(-abs(z), kind="stable")[:_MAX_WORDS]
-        if at < len(names) and z[at]
-    )
+    weights = np.repeat(items.weights, items.counts)
+    chance = 1 / np.repeat(items.counts, items.counts)
+    right = np.zeros(len(weights))
+    right[own] = items.weights
+    totals, expected = matrix.T @ weights, matrix.T @ (weights * chance)
+    spread = np.sqrt(matrix.T @ (weights * chance * (1 - chance)))
+    correct = matrix.T @ right
+    z = np.divide(correct - expected, spread, out=np.zeros(len(totals)), where=spread > 0)
+    words = []
+    for at in np.argsort(-abs(z), kind="stable")[:_MAX_WORDS]:
+        if at < len(names) and z[at]:
+            text, count = _describe_feature(names[at]), round(float(totals[at]))
+            share, usual = float(correct[at] / totals[at]), float(expected[at] / totals[at])
+            words.append(Word(text, count, share, usual, float(z[at])))
     key_of = dict(zip(items.rows.tolist(), own.tolist(), strict=True))
     examples = []
     for row in found.solved[:_MAX_EXAMPLES]:
         has = matrix[key_of[row]].indices.tolist()
         best = sorted(has, key=lambda at: (-z[at], at))[:3]
         examples.append((row, tuple(_describe_feature(names[at]) for at in best if z[at] > 0)))
-    return replace(found, words=words, examples=tuple(examples))
+    return replace(found, words=tuple(words), examples=tuple(examples))
 
 
 def _measure_probe(
@@ -303,7 +305,13 @@ def _fit_vector_probe(
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
     starts = np.searchsorted(learnt, items.starts[first])
     model = CrossLogit(rows[learnt], _assign_folds(items, seed)[first], C=_C, starts=starts)
-    same = np.searchsorted(learnt, _find_original_options(items))
+    originals = np.arange(int(items.counts.sum()))  # of each option
+    for at in np.flatnonzero(firsts != np.arange(len(items))).tolist():
+        place = {text: here for here, text in enumerate(items.texts[firsts[at]])}
+        own = slice(items.starts[at], items.starts[at] + items.counts[at])
+        in_original = np.array([place[text] for text in items.texts[at]])
+        originals[own] = items.starts[firsts[at]] + in_original
+    same = np.searchsorted(learnt, originals)
 
     def fit_scores(keys: Ints) -> Floats:
         scores, long = model.score_rows(keys[first] - items.starts[first, None])
@@ -317,17 +325,6 @@ def _fit_vector_probe(
     return _measure_probe(
         items, "vectors", sees, fit_scores, _MAX_SCORES // len(learnt), draws, seed, report_done
     )
-
-
-def _find_original_options(items: Items) -> Ints:
-    """Map each option to itself or, in a copy of an item, to the equal option of the original."""
-    found = np.arange(int(items.counts.sum()))
-    for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
-        first = int(items.originals[at])
-        place = {text: here for here, text in enumerate(items.texts[first])}
-        own = slice(items.starts[at], items.starts[at] + items.counts[at])
-        found[own] = items.starts[first] + np.array([place[text] for text in items.texts[at]])
-    return found
 
 
 def _split_words(view: View, text: str) -> Sequence[str]:
@@ -515,25 +512,6 @@ def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
     hit = best[keys, np.arange(keys.shape[1])]
     share: Floats = (hit / picked).mean(axis=0)
     return share
-
-
-def _compute_feature_statistics(
-    items: Items, matrix: csr_matrix, keys: Ints
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return each feature's number of options, expected and observed numbers of keys, and z."""
-    weights = np.repeat(items.weights, items.counts)
-    chance = 1 / np.repeat(items.counts, items.counts)
-    right = np.zeros(len(weights))
-    right[keys] = items.weights
-    on, expected = matrix.T @ weights, matrix.T @ (weights * chance)
-    spread = np.sqrt(matrix.T @ (weights * chance * (1 - chance)))
-    found = matrix.T @ right
-    return (
-        on,
-        expected,
-        found,
-        np.divide(found - expected, spread, out=np.zeros(len(on)), where=spread > 0),
-    )
 
 
 def _describe_feature(feature: str) -> str:

@@ -105,10 +105,7 @@ class Proof(Result):
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
             return None
-        most = max(
-            (bound.high - bound.low) / 2 / room
-            for bound, room in zip(self.bounds, left, strict=True)
-        )
+        most = max((b.high - b.low) / 2 / room for b, room in zip(self.bounds, left, strict=True))
         return int(np.ceil(self.items * most**2))
 
 
@@ -166,10 +163,8 @@ def bound_accuracies(
     distinguishes = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
     if shuffled is not None:
-        excess[np.ix_(shuffled, of_position)], distinguishes[np.ix_(shuffled, of_position)] = (
-            0.0,
-            False,
-        )
+        here = np.ix_(shuffled, of_position)
+        excess[here], distinguishes[here] = 0.0, False
     low, high = _compute_bounds(excess, distinguishes, stays, items.block, seed)
     if shuffled is not None and shuffled.all():
         low[of_position], high[of_position] = 0.0, 0.0

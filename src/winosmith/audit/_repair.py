@@ -257,11 +257,17 @@ class PreparedSet:
             for row in rows
         }
         own = _triage.select_answers(answers, data) if answers else {}
-        found = None
+        found, reasons = None, dict[int, tuple[str, str]]()
         if own:
             items = Items.from_dataset(data.select(rows))
             found = _triage.choose_items_to_set_aside(items, own, number, seed, plan.checked)
-        reasons = _explain_doubts(data, found, rows) if found else {}
+            for one in found.set_aside:
+                reason = (
+                    f"{one.models} models choose “{one.proposed}”, but its key is “{one.key}” "
+                    f"(agreement {percent(one.agreement, 0)})"
+                )
+                reasons[data.row(one.id)] = (SET_ASIDE, reason)
+            reasons |= _find_other_halves(data, rows, reasons, SET_ASIDE, "whose key models doubt")
         aside = {row: shuffled.pop(row) for row in rows if row in reasons}
         removals |= reasons
         rows = [*shuffled]
@@ -304,17 +310,11 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         f"repair: {len(kept):,} of {len(rows):,} items will be kept "
         f"({percent(len(kept) / len(rows))})"
     )
-
-    def compute_stay_probabilities(half: Bools) -> Floats:
-        return learn("one half" if half[0] else "the other half", half).stays
-
     result = Dataset((shuffled[row] for row in kept), data.name)
     if doubts := prepared.doubts:
         aside = [problem.id for problem in prepared.set_aside.values()]
-        doubts = replace(
-            doubts,
-            accuracy=_triage.compare_accuracies(data, prepared.answers, aside, result.ids),
-        )
+        accuracy = _triage.compare_accuracies(data, prepared.answers, aside, result.ids)
+        doubts = replace(doubts, accuracy=accuracy)
     ordered = {**shuffled, **prepared.set_aside}
     before, after = Items.from_dataset(data), Items.from_dataset(result)
     return Repair(
@@ -335,25 +335,16 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         cue_changes=_compare_cues(before, after, cues),
         chance=(before.chance, after.chance),
         proof=bound_accuracies(
-            items, compute_stay_probabilities, cues, shuffled=~thinning.fixed, seed=seed
+            items,
+            lambda half: learn("one half" if half[0] else "the other half", half).stays,
+            cues,
+            shuffled=~thinning.fixed,
+            seed=seed,
         ),
         doubts=doubts,
         concentration=thinning.measure_concentration(learnt, step),
         parameters={"models": [*prepared.answers], **prepared.plan.parameters},
     )
-
-
-def _explain_doubts(
-    data: Dataset, doubts: _triage.DoubtedKeys, rows: Sequence[int]
-) -> dict[int, tuple[str, str]]:
-    reasons = {}
-    for one in doubts.set_aside:
-        reason = (
-            f"{one.models} models choose “{one.proposed}”, but its key is “{one.key}” "
-            f"(agreement {percent(one.agreement, 0)})"
-        )
-        reasons[data.row(one.id)] = (SET_ASIDE, reason)
-    return reasons | _find_other_halves(data, rows, reasons, SET_ASIDE, "whose key models doubt")
 
 
 def _find_in_later_splits(

@@ -62,11 +62,10 @@ def explain_repair(repaired: Repair) -> str:
             f"{limit} (simultaneous 95 % bounds)."
         )
     worst, wide = proof.bounds[0], len(proof.wide_bounds)
-    need = (
-        f" To show it, about {format_estimate(proof.items_needed)} items would have to remain."
-        if proof.items_needed
-        else ""
-    )
+    need = ""
+    if proof.items_needed:
+        number = format_estimate(proof.items_needed)
+        need = f" To show it, about {number} items would have to remain."
     at_chance = sum(bound.low <= 0 <= bound.high for bound in proof.wide_bounds)
     others = f"; those of {wide - at_chance} exclude chance" if wide > at_chance else ""
     return kept + (
@@ -105,12 +104,10 @@ def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Se
         beyond="More rules in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
     low, high = chance - LIMIT, chance + LIMIT
-    dots = [
-        report.FractionWithInterval(
-            one.rule, one.after, low, high, abs(one.after - chance) > LIMIT, chance
-        )
-        for one in repaired.cue_changes[:CHART_CUES]
-    ]
+    dots = []
+    for one in repaired.cue_changes[:CHART_CUES]:
+        is_far = abs(one.after - chance) > LIMIT
+        dots.append(report.FractionWithInterval(one.rule, one.after, low, high, is_far, chance))
     return report.Section(
         f"Repair of {repaired.filtered.kept.name}: before and after"
         if name_split
@@ -169,11 +166,9 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
             "of models' answers."
         )
-    fixed = (
-        f"; in {repaired.fixed_order_count:,} other items, the order was kept"
-        if repaired.fixed_order_count
-        else ""
-    )
+    fixed = ""
+    if repaired.fixed_order_count:
+        fixed = f"; in {repaired.fixed_order_count:,} other items, the order was kept"
     yield (
         "The options were shuffled, which changed their order in "
         f"{repaired.reordered_count:,} items{fixed}."
@@ -209,12 +204,9 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     aside, count = found.set_aside, len(repaired.set_aside)
     asked = repaired.parameters["set_aside"]
     if not aside:
-        none = asked is None and found.threshold is None
-        few = (
-            "By default, setting items aside requires the answers of at least three models. "
-            if none
-            else ""
-        )
+        few = ""
+        if asked is None and found.threshold is None:
+            few = "By default, setting items aside requires the answers of at least three models. "
         yield (
             f"No items are set aside for doubtful keys. {few}Thinning keeps wrong keys more often "
             "than sound keys."
@@ -381,13 +373,38 @@ def _open_folder(
             name: stack.enter_context(folder.scratch(f"{name}.json"))
             for name in ("all", "one-half", "the-other-half")
         }
-        yield folder, lambda name, learn: _load_or_learn(paths[name], learn)
+
+        def load_or_learn(name: str, learn: Callable[[], LearntRules]) -> LearntRules:
+            if paths[name].is_file():
+                record = parse_json(paths[name].read_text("utf-8"))
+                arrays = {name: np.array(record[name]) for name in ("posterior", "stays")}
+                return LearntRules(**{**record, "cues": tuple(record["cues"]), **arrays})
+            learnt = learn()
+            with atomic_write(paths[name]) as file:
+                json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
+            return learnt
+
+        yield folder, load_or_learn
 
 
 def _write_repair(folder: OutputFolder, repaired: Repair) -> Repair:
-    repaired = replace(
-        repaired, repair_count=_record_and_count_repairs(folder, repaired.filtered.input())
-    )
+    """Write a repair to a folder, and count the known repairs of its items."""
+    problems = repaired.filtered.input()
+    lines = sorted(dump_json(make_problem_record(problem)) for problem in problems)
+    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+    recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
+    this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()
+    own = _read_repairs(folder.path / _REPAIRS_FILE)
+    own[digest] = sorted({*own.get(digest, ()), this})
+    with atomic_write(folder.path / _REPAIRS_FILE) as file:
+        json.dump(own, file, indent=1)
+        file.write("\n")
+    parent = folder.path.resolve().parent
+    if "later" in folder.recipe:
+        parent = parent.parent
+    around = chain(parent.glob(f"*/{_REPAIRS_FILE}"), parent.glob(f"*/*/{_REPAIRS_FILE}"))
+    known = {one for path in around for one in _read_repairs(path).get(digest, ())}
+    repaired = replace(repaired, repair_count=len(known | {this}))
     folder.write_lines("kept.jsonl", formats.to_lines(repaired.dataset))
     folder.write_lines("dropped.jsonl", (one.to_json_line() for one in repaired.filtered.dropped))
     if len(repaired.set_aside):
@@ -407,34 +424,6 @@ def _name_split_in_errors(split: str) -> Iterator[None]:
         raise DataError(
             f"{split}: {error}. Nothing was written; omit {split} to repair the others"
         ) from None
-
-
-def _load_or_learn(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
-    if path.is_file():
-        record = parse_json(path.read_text("utf-8"))
-        arrays = {name: np.array(record[name]) for name in ("posterior", "stays")}
-        return LearntRules(**{**record, "cues": tuple(record["cues"]), **arrays})
-    learnt = learn()
-    with atomic_write(path) as file:
-        json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
-    return learnt
-
-
-def _record_and_count_repairs(folder: OutputFolder, data: Dataset) -> int:
-    lines = sorted(dump_json(make_problem_record(problem)) for problem in data)
-    digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
-    recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
-    this = hashlib.sha256(dump_json(recipe).encode()).hexdigest()
-    own = _read_repairs(folder.path / _REPAIRS_FILE)
-    own[digest] = sorted({*own.get(digest, ()), this})
-    with atomic_write(folder.path / _REPAIRS_FILE) as file:
-        json.dump(own, file, indent=1)
-        file.write("\n")
-    parent = folder.path.resolve().parent
-    if "later" in folder.recipe:
-        parent = parent.parent
-    around = chain(parent.glob(f"*/{_REPAIRS_FILE}"), parent.glob(f"*/*/{_REPAIRS_FILE}"))
-    return len({one for path in around for one in _read_repairs(path).get(digest, ())} | {this})
 
 
 def _read_repairs(path: Path) -> dict[str, list[str]]:

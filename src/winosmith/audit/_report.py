@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from winosmith import report
 from winosmith.audit._audit import Audit
-from winosmith.audit._battery import LEVEL, MAX_FLAGGED, CueScore, format_p_value, format_percent
+from winosmith.audit._battery import LEVEL, MAX_FLAGGED, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
 from winosmith.audit._findings import CHECKS
 from winosmith.audit._items import MIN_BLOCKS
@@ -121,16 +121,11 @@ def _make_summary_blocks(audit: Audit) -> Iterator[report.Block]:
         figures.append(
             report.KeyFigure(f"{part.name}: strongest cue", strongest.right, note, ".1%")
         )
-        figures += [
-            report.KeyFigure(
-                f"{part.name}: {probe.model}",
-                probe.right,
-                _format_expected(probe.expected, probe in part.significant_probes),
-                ".1%",
-            )
-            for probe in part.probes
-            if probe.sees == "options"
-        ]
+        for probe in part.probes:
+            if probe.sees == "options":
+                title = f"{part.name}: {probe.model}"
+                note = _format_expected(probe.expected, probe in part.significant_probes)
+                figures.append(report.KeyFigure(title, probe.right, note, ".1%"))
     yield report.Cards(figures)
     if advice := list(dict.fromkeys(_iter_advice(audit))):
         yield report.Text(advice, "list")
@@ -173,17 +168,24 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
         )
 
 
-def _make_cue_section(part: SplitAudit) -> report.Section:
+def _make_cue_table(part: SplitAudit) -> report.Table:
     scores = part.battery
-    listed = scores.listed_cues
-    constant = [f"“{found.cue}”" for found in scores.scores if found not in listed]
-    flagged, borderline = len(scores.flagged), len(scores.borderline)
-    heads = ["correct", "expected", "chance limit", "p", "p given the cues above"]
-    heads = heads if flagged > 1 else heads[:-1]
-    cues = report.Table(
+    heads = ["correct", "expected", "chance limit", "p"]
+    heads += ["p given the cues above"] * (len(scores.flagged) > 1)
+    rows: list[list[report.Value]] = []
+    for found in scores.listed_cues:
+        name = f"{found.rank}. {found.cue}" if found.rank else found.cue
+        cells: list[report.Value] = [
+            name + " (borderline)" * found.borderline,
+            *map(format_percent, (found.right, found.expected, found.high)),
+            _format_p(found.p, scores.draws),
+            _format_p(found.p_given, found.draws_given),
+        ]
+        rows.append(cells[: 1 + len(heads)])
+    return report.Table(
         f"Cues of {part.name}",
         ["cue", *(report.Column(head, numeric=True) for head in heads)],
-        [_make_cue_row(found, scores.draws)[: 1 + len(heads)] for found in listed],
+        rows,
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. Chance limit: in 95 of 100 data sets without artifacts, no cue is "
         "above its limit. A cue is above it exactly if its p, corrected for all cues, is at most "
@@ -194,12 +196,19 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
         most=8,
         beyond="More cues in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
+
+
+def _make_cue_section(part: SplitAudit) -> report.Section:
+    scores = part.battery
+    listed = scores.listed_cues
+    constant = [f"“{found.cue}”" for found in scores.scores if found not in listed]
+    flagged, borderline = len(scores.flagged), len(scores.borderline)
     blocks: list[report.Block] = [
         report.Drawing(
             "Accuracy of each cue. Grey bars go from the expected value to the chance limit; "
             "diamonds are flagged cues.",
             part.charts,
-            cues,
+            _make_cue_table(part),
         ),
         report.Text(
             [
@@ -239,19 +248,6 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
     if explained and 0 < flagged < MAX_FLAGGED:
         lead += f"; other cues above their limits, explained by the flagged cues: {explained}"
     return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive_reason or lead}.")
-
-
-def _make_cue_row(score: CueScore, draws: int) -> list[report.Value]:
-    return [
-        f"{score.rank}. {score.cue}"
-        if score.rank
-        else score.cue + " (borderline)" * score.borderline,
-        format_percent(score.right),
-        format_percent(score.expected),
-        format_percent(score.high),
-        _format_p(score.p, draws),
-        _format_p(score.p_given, score.draws_given),
-    ]
 
 
 def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
@@ -297,49 +293,30 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         "model that sees only the question can predict only the position of the key.",
     )
     for part in audit.parts:
-        for probe in _select_informative_probes(part):
+        probes = part.significant_probes
+        options = {probe.by: probe.right for probe in probes if probe.sees == "options"}
+        for probe in probes:
+            if probe.sees == "both" and probe.right <= options.get(probe.by, 0.0) + _MIN_GAIN:
+                continue  # the question adds little
             if probe.words:
-                yield make_table(
-                    f"Words that predict the answer in {part.name}: {PARTS[probe.sees]}",
-                    probe.words,
-                    most=6,
-                )
+                title = f"Words that predict the answer in {part.name}: {PARTS[probe.sees]}"
+                yield make_table(title, probe.words, most=6)
             yield report.PageOnly(lambda part=part, probe=probe: [_list_solved(part, probe)])  # type: ignore[misc]
 
 
-def _select_informative_probes(part: SplitAudit) -> Iterator[Probe]:
-    """Yield the significant probes; omit those that see both parts if the question adds little."""
-    probes = part.significant_probes
-    options = {probe.by: probe.right for probe in probes if probe.sees == "options"}
-    for probe in probes:
-        if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _MIN_GAIN:
-            yield probe
-
-
-def _shorten(text: str) -> str:
-    return (
-        text
-        if len(text) <= _MAX_QUESTION_LENGTH
-        else f"… {text[-_MAX_QUESTION_LENGTH:].split(' ', 1)[-1]}"
-    )
-
-
 def _list_solved(part: SplitAudit, probe: Probe) -> report.Passages:
-    problems = part.dataset.problems
+    passages = []
+    for row, words in probe.examples:
+        p = part.dataset[row]
+        text, label = p.sentence, part.get_label(p.id)
+        if len(text) > _MAX_QUESTION_LENGTH:
+            text = f"… {text[-_MAX_QUESTION_LENGTH:].split(' ', 1)[-1]}"
+        clues = [f"for the key: {'; '.join(words)}"] if words else []
+        shown = report.Passage([report.Part(text)], p.options, p.answer, label, clues=clues)
+        passages.append([shown])
     return report.Passages(
         f"Items of {part.name} that a model of {probe.by} solves from {PARTS[probe.sees]}",
-        [
-            [
-                report.Passage(
-                    [report.Part(_shorten(problems[row].sentence))],
-                    problems[row].options,
-                    problems[row].answer,
-                    part.get_label(problems[row].id),
-                    clues=[f"for the key: {'; '.join(words)}"] if words else [],
-                )
-            ]
-            for row, words in probe.examples
-        ],
+        passages,
         note=f"The model solves {len(probe.solved):,} items; these have the largest margins.",
     )
 
@@ -431,11 +408,8 @@ def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[repo
         f"other options: {format_percent(others / max(1, of_others))}",
     ]
     if overlap.unread_ids:
-        yield [
-            f"{part.name}: items not searched for, because no spaces separate their words",
-            len(overlap.unread_ids),
-            None,
-        ]
+        unread = f"{part.name}: items not searched for, because no spaces separate their words"
+        yield [unread, len(overlap.unread_ids), None]
 
 
 def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
@@ -515,30 +489,23 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
             most=8,
         )
     if triage.wrong_keys is None:
-        yield report.Text(
-            [
-                f"The number of wrong keys in {part.name} has no bound, because "
-                f"{triage.planting_obstacle}."
-            ]
-        )
+        unknown = f"The number of wrong keys in {part.name} has no bound"
+        yield report.Text([f"{unknown}, because {triage.planting_obstacle}."])
         return
     yield _make_bounds_table(part, triage.wrong_keys)
 
 
 def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
-    by_kind = {
-        kind: [
-            "no bound" if one.most is None else f"at most {one.most:,}"
-            for one in found.bounds
-            if one.planted == kind
-        ]
-        for kind in KINDS
-    }
+    rows = []
+    for kind, what in KINDS.items():
+        bounds = [one.most for one in found.bounds if one.planted == kind]
+        cells = ["no bound" if most is None else f"at most {most:,}" for most in bounds]
+        rows.append([what, *cells])
     small = any(one.most is None for one in found.bounds)
     return report.Table(
         f"Wrong keys of {part.name}, if a wrong key is detected v times as often as a planted one",
         ["planted key", *(report.Column(f"v = {v:g}", numeric=True) for v in VISIBILITIES)],
-        [[KINDS[kind], *cells] for kind, cells in by_kind.items()],
+        rows,
         note=f"95 % bounds on the number of blocks with a wrong key, among {found.blocks:,} blocks "
         "(groups of copies, twins and look-alikes). They include only keys for which "
         "another listed option is correct. A wrong key was planted once in each of "
@@ -551,19 +518,15 @@ def _make_bounds_table(part: SplitAudit, found: PlantedKeys) -> report.Table:
 
 def _make_detectable_table(audit: Audit) -> report.Table:
     fractions = [report.percent(psi, 0) for psi, _ in audit.parts[0].detectable_differences]
+    rows = []
+    for part in audit.parts:
+        least = [difference for _, difference in part.detectable_differences]
+        cells = ["not detectable" if one is None else report.to_fixed(100 * one) for one in least]
+        rows.append([part.name, *cells])
     return report.Table(
         "To compare two models: smallest detectable difference, in points (power 80 %)",
         ["split", *(f"differ on {fraction}" for fraction in fractions)],
-        [
-            [
-                part.name,
-                *(
-                    "not detectable" if least is None else report.to_fixed(100 * least)
-                    for _, least in part.detectable_differences
-                ),
-            ]
-            for part in audit.parts
-        ],
+        rows,
         note="By the fraction of the items on which only one of the two models is correct. Exact "
         "McNemar test at 0.05; copies are counted once.",
     )

@@ -167,15 +167,36 @@ def review(
         step: called with progress reports if the review takes minutes.
     """
     dataset = formats.as_dataset(dataset)
-    alike = _find_unrelated_near_duplicates(dataset, step)
+    copy_of = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
+    alike = [
+        (dataset[one], dataset[other])
+        for one, other in find_near_duplicates(list(dataset), step=step)
+        if not (one in copy_of and copy_of[one] == copy_of.get(other))
+        and dataset[one].root != dataset[other].root
+        and (dataset[one].twin_id is None or dataset[one].twin_id != dataset[other].twin_id)
+    ]
+    with_same_options, others = list[tuple[str, str]](), list[tuple[str, str]]()
+    for one, other in alike:  # pairs with different answers
+        if one.answer is not None and other.answer is not None:
+            ours, theirs = ([*map(_normalise_option, problem.options)] for problem in (one, other))
+            if ours[one.answer] != theirs[other.answer]:
+                is_same = sorted(ours) == sorted(theirs)
+                (with_same_options if is_same else others).append((one.id, other.id))
+    leaks = None
+    if any(answer is not None for answer in dataset.answers):
+        tried = 2 + sum(1 for _ in iterate_columns(dataset))  # after the options and their spacing
+        leaks = find_leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
+    counts = Counter(len(problem.options) for problem in dataset)
+    usual, often = max(counts.items(), key=lambda one: one[1], default=(0, 0))
+    is_usual = 2 * often > len(dataset)
     return Review(
         tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
-        _find_uneven_items(dataset),
+        tuple(p.id for p in dataset if is_usual and len(p.options) != usual),
         tuple(p.id for p in dataset if _has_unfilled_field(p)),
         find_copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
-        tuple((one.id, other.id) for one, other in _select_pairs_with_different_answers(alike)),
-        _find_field_leaks(dataset, seed, step),
+        (*with_same_options, *others),
+        leaks and tuple(leak for leak in leaks if leak.field != "options"),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
@@ -183,20 +204,6 @@ def review(
 
 def _normalise_option(option: str) -> str:
     return normalize_tokens(option).rstrip(_FINAL_PUNCTUATION)
-
-
-def _find_uneven_items(dataset: Dataset) -> tuple[str, ...]:
-    """Return the ids of the items whose number of options differs from that of most items.
-
-    >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
-    >>> _find_uneven_items(Dataset(made))
-    ('0',)
-    """
-    counts = Counter(len(problem.options) for problem in dataset)
-    usual, often = max(counts.items(), key=lambda one: one[1], default=(0, 0))
-    if 2 * often <= len(dataset):
-        return ()
-    return tuple(problem.id for problem in dataset if len(problem.options) != usual)
 
 
 _WHOLE_FIELD = re.compile(r"\s*\{\s*[A-Za-z_]\w{2,}\s*\}\s*")
@@ -220,39 +227,6 @@ def _has_unfilled_field(problem: Problem) -> bool:
     return any(map(_WHOLE_FIELD.fullmatch, problem.options)) or any(
         map(_FIELD.search, (problem.sentence, *problem.options))
     )
-
-
-def _find_field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
-    if not any(answer is not None for answer in dataset.answers):
-        return None
-    tried = 2 + sum(1 for _ in iterate_columns(dataset))  # after the options and their spacing
-    found = find_leaks(dataset, seed, make_reporter(step, "fields", tried, "fields"))
-    return found and tuple(leak for leak in found if leak.field != "options")
-
-
-def _find_unrelated_near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
-    same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
-    pairs = find_near_duplicates(list(dataset), step=step)
-    return [
-        (dataset[one], dataset[other])
-        for one, other in pairs
-        if not (one in same and same[one] == same.get(other))
-        and dataset[one].root != dataset[other].root
-        and (dataset[one].twin_id is None or dataset[one].twin_id != dataset[other].twin_id)
-    ]
-
-
-def _select_pairs_with_different_answers(
-    pairs: Sequence[tuple[Problem, Problem]],
-) -> list[tuple[Problem, Problem]]:
-    same: list[tuple[Problem, Problem]] = []
-    others: list[tuple[Problem, Problem]] = []
-    for one, other in pairs:
-        if one.answer is not None and other.answer is not None:
-            ours, theirs = ([*map(_normalise_option, problem.options)] for problem in (one, other))
-            if ours[one.answer] != theirs[other.answer]:
-                (same if sorted(ours) == sorted(theirs) else others).append((one, other))
-    return same + others
 
 
 def find_near_duplicates(

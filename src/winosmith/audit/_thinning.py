@@ -181,24 +181,19 @@ class Thinning:
             return LearntRules((), has_position_cue, False, chance, np.ones(len(chance)), exists)
         with use_one_thread():
             if has_word_model:
-                columns.append(
-                    cross_fit_scores(
-                        items, self.word_features, training.astype(float), self.settings.seed
-                    )
-                )
+                weights, seed = training.astype(float), self.settings.seed
+                columns.append(cross_fit_scores(items, self.word_features, weights, seed))
             in_training = training[items.unit_starts]
-            log_posterior = units.compute_log_posterior(
-                units.compute_mean_scores(columns), in_training
-            )
+            means = units.compute_mean_scores(columns)
+            log_posterior = units.compute_log_posterior(means, in_training)
             balanced = [*self.cue_scores.values(), *self.position_scores]
             top = _items.split_ties(log_posterior, units.starts, items.unit_counts, 1e-9)
             entries = np.column_stack([units.compute_mean_scores(balanced), top, log_posterior])
             is_flagged = [name in cues for name in self.cue_scores]
             is_flagged += [True] * (len(self.position_scores) + 2)
             penalty = np.where(is_flagged, _FLAGGED_PENALTY, _OTHER_PENALTY)
-            stays = _fit_probabilities(
-                units.subtract_means(entries), units.keys[in_training], penalty
-            )
+            deviations = units.subtract_means(entries)
+            stays = _fit_probabilities(deviations, units.keys[in_training], penalty)
         at = np.zeros(units.exists.shape)
         at[units.exists] = stays
         posterior = np.exp(log_posterior[units.keys])
@@ -207,7 +202,8 @@ class Thinning:
     def measure_concentration(self, rules: LearntRules, step: Step) -> Concentration | None:
         """Measure the factor by which thinning multiplies the rate of wrong keys.
 
-        In each synthetic set, random units get a random incorrect option as the key. Each set is
+        In each synthetic set (all items, or random blocks of at most `_MAX_SYNTHETIC_ITEMS` items),
+        random units get a random incorrect option as the key. Each set is
         thinned by the given rules, refitted to the set, and every item is weighted by its
         probability of staying. The factor may differ for wrong keys in real data, which are seldom
         random options. None is returned if nothing is thinned.
@@ -218,8 +214,14 @@ class Thinning:
             rules.cues or rules.has_word_model or (rules.has_position_cue and self.position_scores)
         ):
             return None
-        part = self._draw_synthetic_part()
-        items, sets = part.items, _SYNTHETIC_SETS
+        part, items, sets = self, self.items, _SYNTHETIC_SETS
+        if len(items) > _MAX_SYNTHETIC_ITEMS:
+            order = np.random.default_rng([self.settings.seed, 9]).permutation(items.block_count)
+            sizes = np.cumsum(np.bincount(items.block)[order])
+            blocks = max(1, int(np.searchsorted(sizes, _MAX_SYNTHETIC_ITEMS, side="right")))
+            drawn = np.isin(items.block, order[:blocks])
+            items = items.subset(drawn)
+            part = replace(self, items=items, fixed=self.fixed[drawn])
         what = f"repair: measuring the effect on wrong keys in {sets} sets of {len(items):,} items"
         step(what)
         report_done = _items.make_reporter(step, what, sets, "sets")
@@ -250,17 +252,6 @@ class Thinning:
             mean, mean - width, mean + width, sets, round(count / sets), len(items), len(self.items)
         )
 
-    def _draw_synthetic_part(self) -> Thinning:
-        """Return all items, or whole random blocks of at most `_MAX_SYNTHETIC_ITEMS` items."""
-        items = self.items
-        if len(items) <= _MAX_SYNTHETIC_ITEMS:
-            return self
-        order = np.random.default_rng([self.settings.seed, 9]).permutation(items.block_count)
-        sizes = np.cumsum(np.bincount(items.block)[order])
-        count = max(1, int(np.searchsorted(sizes, _MAX_SYNTHETIC_ITEMS, side="right")))
-        drawn = np.isin(items.block, order[:count])
-        return replace(self, items=items.subset(drawn), fixed=self.fixed[drawn])
-
     def require_enough_kept(self, rules: LearntRules, kept_count: int, total: int) -> None:
         least = self.settings.least_kept
         if kept_count and kept_count > least * total - 1e-6:
@@ -277,11 +268,9 @@ class Thinning:
             rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
         lower = int(100 * kept_count / total) / 100
         accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
-        few = (
-            f"only {kept_count:,} of {total:,} items ({percent(kept_count / total)})"
-            if kept_count
-            else "no item"
-        )
+        few = "no item"
+        if kept_count:
+            few = f"only {kept_count:,} of {total:,} items ({percent(kept_count / total)})"
         raise DataError(
             f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
             f"removing items, {rewrite}{accept}"

@@ -185,48 +185,36 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]
         problems, own = given.select_answered(dataset)
-        models[names[model]] = ModelAnswers(
-            metrics.proportion(
-                right[model, asked_of],
-                labels[asked_of],
-                ties=int(((right > 0) & (right < 1))[model].sum()),
-            ),
-            int((asked_of & ~votes.valid[model]).sum()),
-            int((~asked_of).sum()),
-            given.log if given.log.record() else None,
-            metrics.detect_below_chance(metrics.grade(problems, own.predictions, labels[asked_of])),
-        )
-    is_planted, why = _learn_from_planted_keys(items, votes, seed)
-    found = _rank_by_errors(items, votes) if why == OPTIONS_UNKNOWN else find_suspects(items, votes)
-    if is_planted:
-        place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
+        ties = int(((right > 0) & (right < 1))[model].sum())
+        accuracy = metrics.proportion(right[model, asked_of], labels[asked_of], ties=ties)
+        invalid, missing = (asked_of & ~votes.valid[model]).sum(), (~asked_of).sum()
+        log = given.log if given.log.record() else None
+        graded = metrics.grade(problems, own.predictions, labels[asked_of])
+        below = metrics.detect_below_chance(graded)
+        models[names[model]] = ModelAnswers(accuracy, int(invalid), int(missing), log, below)
+    planted, why = None, OPTIONS_UNKNOWN
+    if votes.only_graded:
+        wrong = there & (right == 0)
+        weight = votes.weights @ wrong / np.maximum(votes.weights @ there, 1e-300)
+        found = _list_suspects(items, weight, wrong)
+    else:
+        is_tie = votes.valid & (votes.chosen < 0)
+        choices = Choices.from_items(items, votes.chosen, there & ~is_tie)
+        why = find_training_obstacle(choices)
+        planted = None if why else rank_items(choices, seed)
+        found = find_suspects(items, votes)
+    if planted:
+        place = dict(zip(ids, planted.scores.tolist(), strict=True))
         found = tuple(sorted(found, key=lambda one: -place[one.id]))
     return Triage(
         models,
         found[:_MAX_SUSPECTS],
-        is_planted,
+        planted,
         why,
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
         tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
     )
-
-
-def _learn_from_planted_keys(
-    items: Items, votes: Votes, seed: int
-) -> tuple[PlantedKeys | None, str]:
-    if votes.only_graded:
-        return None, OPTIONS_UNKNOWN
-    is_tie = votes.valid & (votes.chosen < 0)
-    choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
-    why = find_training_obstacle(choices)
-    return (None, why) if why else (rank_items(choices, seed), "")
-
-
-def _rank_by_errors(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    wrong = votes.asked & (votes.credit == 0)
-    weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
-    return _list_suspects(items, weight, wrong)
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,20 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
                 "give one subject a different code"
             )
         for item in sheet.items:
-            met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
-            if met[0] is not sitting:
-                raise DataError(_describe_repeated_schema(met, sitting, item.number))
+            key = sitting.subject, item.schema
+            before, number = schemas.setdefault(key, (sitting, item.number))
+            if before is sitting:
+                continue
+            first_id = before.sheet[number].problem_id
+            what = f"both halves of a schema ({first_id!r} and {item.problem_id!r})"
+            if first_id == item.problem_id:
+                what = f"the problem {first_id!r}"
+            raise DataError(
+                f"{sitting.where or sheet.code}: {sitting.subject!r} saw {what} as question "
+                f"{number} of {before.sheet.code} ({before.where or 'entered before'}) and "
+                f"question {item.number} of {sheet.code}; the first influences the second, so "
+                "remove one sheet"
+            )
     declared: dict[tuple[str, str], tuple[str, str]] = {}
     for sitting in sittings:
         for name, value in sitting.self_description.items():
@@ -115,21 +126,6 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
                     f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {first!r} in "
                     f"{where}; do two subjects have the same code?"
                 )
-
-
-def _describe_repeated_schema(earlier: tuple[Sitting, int], later: Sitting, number: int) -> str:
-    before, first = earlier
-    ids = before.sheet[first].problem_id, later.sheet[number].problem_id
-    what = (
-        f"the problem {ids[0]!r}"
-        if ids[0] == ids[1]
-        else f"both halves of a schema ({ids[0]!r} and {ids[1]!r})"
-    )
-    return (
-        f"{later.where or later.sheet.code}: {later.subject!r} saw {what} as question {first} of "
-        f"{before.sheet.code} ({before.where or 'entered before'}) and question {number} of "
-        f"{later.sheet.code}; the first influences the second, so remove one sheet"
-    )
 
 
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
@@ -315,16 +311,20 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             _check_column_names(cells, is_long)
             if not cells["subject"]:
                 raise DataError("the row has no subject")
-            key = cells["subject"], _find_sheet_code(cells, sheets)
+            code = cells.get("sheet") or (next(iter(sheets)) if len(sheets) == 1 else "")
+            if code not in sheets:
+                what = f"unknown sheet {code!r}" if code else "the row has no sheet"
+                raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
+            key = cells["subject"], code
             twice = "it was typed twice, or two subjects have the same code"
             if not is_long and key in by_sheet:
-                first = f"already has the sheet {key[1]} ({by_sheet[key][0]})"
+                first = f"already has the sheet {code} ({by_sheet[key][0]})"
                 raise DataError(f"{key[0]!r} {first}; {twice}")
             _, answers = by_sheet.setdefault(key, (where, {}))
             for number, letter in _read_letters(cells, is_long).items():
-                item = sheets[key[1]][number]
+                item = sheets[code][number]
                 if number in answers and letter:
-                    first = f"question {number} of {key[1]} ({answers[number].where})"
+                    first = f"question {number} of {code} ({answers[number].where})"
                     raise DataError(f"{key[0]!r} already answered {first}; {twice}")
                 if letter:
                     item.get_option_index(letter)
@@ -368,16 +368,6 @@ def _parse_question_number(name: str) -> int | None:
     digits = name.removeprefix("q")
     is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
     return int(digits) if is_number else None
-
-
-def _find_sheet_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
-    code = cells.get("sheet", "")
-    if not code and len(sheets) == 1:
-        return next(iter(sheets))
-    if code in sheets:
-        return code
-    what = f"unknown sheet {code!r}" if code else "the row has no sheet"
-    raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
 
 
 def _read_letters(cells: Mapping[str, str], is_long: bool) -> dict[int, str]:

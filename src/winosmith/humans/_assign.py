@@ -105,23 +105,12 @@ def make_sheets(
     _check_arguments(dataset, versions, orders)
     tests, schemas, omitted = assign_to_tests(dataset, versions, seed)
     digest = dataset.blind().digest
-    sheets = [
-        Sheet(
-            title,
-            test,
-            order,
-            seed,
-            digest,
-            _make_items(
-                dataset,
-                order_rows(dataset, rows, seed=seed, test=test, order=order, order_count=orders),
-                schemas,
-                alike,
-            ),
-        )
-        for test, rows in tests.items()
-        for order in range(1, orders + 1)
-    ]
+    sheets = []
+    for test, rows in tests.items():
+        for at in range(1, orders + 1):
+            order = order_rows(dataset, rows, seed=seed, test=test, order=at, order_count=orders)
+            items = _make_items(dataset, order, schemas, alike)
+            sheets.append(Sheet(title, test, at, seed, digest, items))
     return Sheets(tuple(sheets), omitted)
 
 
@@ -156,10 +145,16 @@ def _make_items(
     dataset: Dataset, rows: Sequence[int], schemas: Sequence[str], alike: float
 ) -> tuple[Item, ...]:
     items: list[Item] = []
-    previous: Problem | None = None
+    previous: str | None = None
     for number, row in enumerate(rows, start=1):
         problem = dataset[row]
         shown = _sheet.order_options(problem)
+        text = _sheet.make_text_key(problem)
+        label: Label | None = None
+        if text == previous:
+            label = "SAME TEXT AS PREVIOUS QUESTION"
+        elif previous is not None and compute_overlap(previous.split(), text.split()) >= alike:
+            label = "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
         items.append(
             Item(
                 number=number,
@@ -169,24 +164,11 @@ def _make_items(
                 snippet=_sheet.make_snippet(problem),
                 options=tuple(" ".join(problem.options[index].split()) for index in shown),
                 shown=shown,
-                label=_choose_label(previous, problem, alike),
+                label=label,
             )
         )
-        previous = problem
+        previous = text
     return tuple(items)
-
-
-def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> Label | None:
-    if previous is None:
-        return None
-    if _sheet.make_text_key(previous) == _sheet.make_text_key(problem):
-        return "SAME TEXT AS PREVIOUS QUESTION"
-    if (
-        compute_overlap(*(_sheet.make_text_key(one).split() for one in (previous, problem)))
-        >= alike
-    ):
-        return "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
-    return None
 
 
 _MIN_QUESTIONS = 10
@@ -377,23 +359,34 @@ def assign(
     }
     if test is not None and test not in tests:
         raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
-    current = [one.sheet for one in ledger.get_assignments(subject) if one.state == "given"]
-    if (
-        current
-        and current[-1] in of_code
-        and not new_sheet
-        and test in (None, of_code[current[-1]].test)
-    ):
-        return ledger, of_code[current[-1]]
+    own = ledger.get_assignments(subject)
+    current = next((of_code.get(one.sheet) for one in own[::-1] if one.state == "given"), None)
+    if current is not None and not new_sheet and test in (None, current.test):
+        return ledger, current
     group = _number_item_groups([*ledger.sheets.values(), *sheets])
-    given_sheets = [ledger.sheets[given.sheet] for given in ledger.get_assignments(subject)]
     seen = {
-        group[_make_key(sheet, item)]: sheet.code for sheet in given_sheets for item in sheet.items
+        group[_make_key(sheet, item)]: sheet
+        for sheet in (ledger.sheets[given.sheet] for given in own)
+        for item in sheet.items
     }
-    wanted = {name: tests[name] for name in tests if test in (None, name)}
-    open_tests = [name for name in wanted if not _find_seen_items(tests[name][0], seen, group)]
+    open_tests, reasons = [], []
+    for name in tests if test is None else [test]:
+        sheet = tests[name][0]
+        keys = ((item, group[_make_key(sheet, item)]) for item in sheet.items)
+        met = [(item, seen[key]) for item, key in keys if key in seen]
+        if not met:
+            open_tests.append(name)
+            continue
+        (item, before), *more = met
+        if (before.data, before.test) == (sheet.data, name):
+            reasons.append(f"test {name} was already taken with sheet {before.code}")
+        else:
+            others = f" and {len(more)} more" if more else ""
+            reasons.append(
+                f"test {name} has {item.problem_id!r}{others}, related to questions on "
+                f"{before.code}"
+            )
     if not open_tests:
-        reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
         raise DataError(f"{subject} can't take any test: {'; '.join(reasons)}")
     chosen = _choose_least_taken(ledger, tests, open_tests, group, subject, seed)
     sheet = min(
@@ -422,24 +415,6 @@ def _number_item_groups(sheets: Iterable[Sheet]) -> dict[_Key, int]:
     keys = list(problems)
     together = group_schemas(Dataset(problems.values()))
     return {keys[row]: at for at, rows in enumerate(together) for row in rows}
-
-
-def _find_seen_items(
-    sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
-) -> list[tuple[Item, str]]:
-    met = ((item, seen.get(group[_make_key(sheet, item)])) for item in sheet.items)
-    return [(item, where) for item, where in met if where is not None]
-
-
-def _explain_exclusion(
-    ledger: Ledger, name: str, sheet: Sheet, seen: dict[int, str], group: dict[_Key, int]
-) -> str:
-    (item, where), *more = _find_seen_items(sheet, seen, group)
-    before = ledger.sheets[where]
-    if (before.data, before.test) == (sheet.data, name):
-        return f"test {name} was already taken with sheet {where}"
-    others = f" and {len(more)} more" if more else ""
-    return f"test {name} has {item.problem_id!r}{others}, related to questions on {where}"
 
 
 def _choose_least_taken(

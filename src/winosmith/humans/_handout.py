@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -315,7 +315,13 @@ def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQues
 
 
 def _fits_builtin_fonts(sheet: Sheet, data: str) -> bool:
-    texts = list(_iter_texts(sheet, data))
+    texts = []
+    for item in sheet.items:
+        shown = "".join((*item.text, *item.snippet, *item.options))
+        texts.append((f"question {item.number} ({item.problem_id!r})", shown))
+    record = json.loads(data)
+    around = {key: record[key] for key in ("title", "code", "words")}
+    texts.append(("the title or the instructions", json.dumps(around, ensure_ascii=False)))
     # every font has ASCII
     signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
     if _IN_BUILTIN_FONTS.fullmatch(data) and not _find_missing(signs, True):
@@ -329,15 +335,6 @@ def _fits_builtin_fonts(sheet: Sheet, data: str) -> bool:
             "--form --no-pdf`)"
         )
     return False
-
-
-def _iter_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
-    for item in sheet.items:
-        shown = "".join((*item.text, *item.snippet, *item.options))
-        yield f"question {item.number} ({item.problem_id!r})", shown
-    record = json.loads(data)
-    around = {key: record[key] for key in ("title", "code", "words")}
-    yield "the title or the instructions", json.dumps(around, ensure_ascii=False)
 
 
 @lru_cache(64)

@@ -32,12 +32,6 @@ ResponsesBySubject = dict[str, dict[str, Response]]
 """The responses by subject and by problem id."""
 
 
-def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
-    return [
-        {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n} for (a, b), n in halves.items()
-    ]
-
-
 def _make_remarks_record(remarks: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
     return [{"subject": code, "problem": note.problem, "text": note.text} for code, note in remarks]
 
@@ -57,7 +51,14 @@ class Results(Result):
     """
 
     tests: tuple[TestResult, ...]
-    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _make_halves_record})
+    halves: Mapping[tuple[Level, Level], int] = field(
+        metadata={
+            "json": lambda halves: [
+                {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n}
+                for (a, b), n in halves.items()
+            ]
+        }
+    )
     pace: Sequence[Pace]
     recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
     words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
@@ -116,7 +117,14 @@ def compute_results(
     answered: ResponsesBySubject = {}
     for response in test_responses:
         answered.setdefault(response.participant, {})[response.problem_id] = response
-    _check_seen_halves(dataset, answered)
+    for first, second in dataset.twins:
+        ids = dataset[first].id, dataset[second].id
+        for who, own in answered.items():
+            if ids[0] in own and ids[1] in own:
+                raise DataError(
+                    f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
+                    "first influences the second, so remove one answer"
+                )
     if people and (strangers := answered.keys() - people.keys()):
         raise DataError(
             f"{min(strangers)!r} has answers, but is not among the {len(people)} subjects"
@@ -129,25 +137,19 @@ def compute_results(
         measure_test(dataset, name, sheets, answered, people, weakest, seed)
         for name, sheets in sorted(asked.items())
     )
+    counts: dict[int, Level] = {}
+    for item in (item for test in tests for item in test.items):
+        correct, of = counts.get(item.row, (0, 0))
+        counts[item.row] = correct + item.right, of + item.asked
+    answered_twins = [pair for pair in dataset.twins if counts.keys() >= {*pair}]
     return Results(
         tests,
-        _count_halves(dataset, tests),
+        _tally.make_pair_histogram((counts[one], counts[other]) for one, other in answered_twins),
         _tally.measure_paces(_measure_times(answered, people, asked)),
         tuple((who, remark) for who, subject in people.items() for remark in subject.recognised),
         tuple((who, remark) for who, subject in people.items() for remark in subject.words),
         len({who for sheets in asked.values() for who in sheets}),
     )
-
-
-def _check_seen_halves(dataset: Dataset, answers: ResponsesBySubject) -> None:
-    for first, second in dataset.twins:
-        ids = dataset[first].id, dataset[second].id
-        for who, own in answers.items():
-            if ids[0] in own and ids[1] in own:
-                raise DataError(
-                    f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
-                    "first influences the second, so remove one answer"
-                )
 
 
 def _group_questions_by_test(
@@ -166,18 +168,6 @@ def _group_questions_by_test(
         if left:
             tests.setdefault("all", {})[who] = tuple(left)
     return tests
-
-
-def _count_halves(dataset: Dataset, tests: Sequence[TestResult]) -> dict[tuple[Level, Level], int]:
-    counts: dict[int, Level] = {}
-    for item in (item for test in tests for item in test.items):
-        correct, of = counts.get(item.row, (0, 0))
-        counts[item.row] = correct + item.right, of + item.asked
-    return _tally.make_pair_histogram(
-        (counts[first], counts[second])
-        for first, second in dataset.twins
-        if first in counts and second in counts
-    )
 
 
 def _measure_times(
@@ -280,15 +270,23 @@ def measure_test(
         empty = sum(said is None or (said.choice is None and not said.ambiguous) for said in given)
         score = int(np.nansum(right[at]))
         people.append(SubjectRow(who, score, len(given), ambiguous, empty, natives[at]))
-    items = tuple(_make_item_row(dataset, row, sheets, responses) for row in rows)
-    table = np.zeros((len(items), MAX_OPTIONS + 1), np.int64)
-    for at, item in enumerate(items):
-        table[at, : len(item.choices)], table[at, -1] = item.choices, item.ambiguous
+    items = []
+    table = np.zeros((len(rows), MAX_OPTIONS + 1), np.int64)
+    for at, row in enumerate(rows):
+        one = dataset[row]
+        asked = [who for who, problems in sheets.items() if one.id in problems]
+        answers = [said for who in asked if (said := responses[who].get(one.id)) is not None]
+        chosen = Counter(said.choice for said in answers)
+        choices = tuple(chosen[option] for option in range(len(one.options)))
+        ambiguous = sum(said.choice is None and said.ambiguous for said in answers)
+        table[at, : len(choices)], table[at, -1] = choices, ambiguous
+        key = one.answer or 0
+        items.append(ItemRow(row, one.id, one.options, key, choices, ambiguous, len(asked)))
     scores = np.nanmean(right, axis=1)
     return TestResult(
         name,
         tuple(people),
-        items,
+        tuple(items),
         _tally.measure_accuracy(right, together),
         float(scores.std(ddof=1)) if len(scores) > 1 else None,
         _tally.make_histogram((item.right, item.asked) for item in items),
@@ -307,24 +305,6 @@ def _make_sort_key(name: str) -> tuple[str, int, str]:
     head = name.rstrip("0123456789")
     digits = name[len(head) :]
     return head, int(digits) if digits else -1, name
-
-
-def _make_item_row(
-    dataset: Dataset, row: int, sheets: Sheets, responses: Mapping[str, Mapping[str, Response]]
-) -> ItemRow:
-    problem = dataset[row]
-    asked = [who for who, problems in sheets.items() if problem.id in problems]
-    said = [response for who in asked if (response := responses[who].get(problem.id)) is not None]
-    chosen = Counter(response.choice for response in said)
-    return ItemRow(
-        row,
-        problem.id,
-        problem.options,
-        problem.answer or 0,
-        tuple(chosen[option] for option in range(len(problem.options))),
-        sum(response.choice is None and response.ambiguous for response in said),
-        len(asked),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,14 +369,6 @@ class ItemRow(Result):
         return max(*self.choices, self.ambiguous)
 
     @property
-    def majority(self) -> int | None:
-        """Index of the most frequent answer; None if the answer is X or there is a tie."""
-        ranked = sorted((*self.choices, self.ambiguous), reverse=True)
-        if ranked[0] == ranked[1] or self.ambiguous == ranked[0]:
-            return None
-        return list(self.choices).index(ranked[0])
-
-    @property
     @computed(key="flagged", **shown("flawed", lambda flagged: "yes" if flagged else None))
     def is_flagged(self) -> bool:
         """Whether fewer than half gave the intended answer (Davis et al. 2016, section 4.2)."""
@@ -406,12 +378,11 @@ class ItemRow(Result):
     @computed(key="reading", **shown("people read", lambda reading: reading or None))
     def majority_reading(self) -> str:
         """The most frequent answer; "" if it is the intended one, "no answers" if there is none."""
-        if not self.most_frequent_count:
-            return "no answers"
-        if self.majority == self.answer:
-            return ""
-        if self.majority is not None:
-            return self.options[self.majority]
         most = self.most_frequent_count
-        tied = [o for o, n in zip(self.options, self.choices, strict=True) if n == most]
-        return " or ".join(tied + ["ambiguous (X)"] * (self.ambiguous == most))
+        if not most:
+            return "no answers"
+        tied = [at for at, number in enumerate(self.choices) if number == most]
+        if tied == [self.answer] and self.ambiguous < most:
+            return ""
+        ambiguous = ["ambiguous (X)"] * (self.ambiguous == most)
+        return " or ".join([*(self.options[at] for at in tied), *ambiguous])

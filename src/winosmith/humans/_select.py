@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -32,7 +32,7 @@ from winosmith.humans._sheet import make_text_key
 from winosmith.humans._tally import Level, Tally, measure_accuracy, tally
 from winosmith.metrics import Proportion, find_clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
-from winosmith.problem import Extra, Problem
+from winosmith.problem import Extra
 from winosmith.report import percent
 from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed
@@ -60,11 +60,22 @@ class Rules:
 
 
 def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    reasons = {
-        row: reason
-        for row in range(len(dataset))
-        if (reason := _explain_unsuitability(dataset, counts, rules, row)) is not None
-    }
+    reasons = {}
+    for row, problem in enumerate(dataset):
+        people, right = int(counts.subjects[row]), int(counts.intended[row])
+        if problem.answer is None:
+            reasons[row] = "its answer is withheld"
+        elif people < rules.subjects:
+            reasons[row] = f"{people} people answered it; {rules.subjects} are required"
+        elif right / people < rules.floor:
+            most = counts.find_majority(row)
+            chose = ""
+            if most is not None and most != problem.answer:
+                chose = f", and more chose {problem.options[most]!r}"
+            reasons[row] = (
+                f"{right} of {people} gave the intended answer "
+                f"({percent(right / people, 0)}){chose}; {percent(rules.floor, 0)} are required"
+            )
     if not rules.both_halves:
         return reasons
     halves = {
@@ -79,23 +90,6 @@ def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> d
         if dataset[row].twin_id is not None
     }
     return lonely | halves | reasons
-
-
-def _explain_unsuitability(dataset: Dataset, counts: Tally, rules: Rules, row: int) -> str | None:
-    respondents, right = int(counts.subjects[row]), int(counts.intended[row])
-    if dataset[row].answer is None:
-        return "its answer is withheld"
-    if respondents < rules.subjects:
-        return f"{respondents} people answered it; {rules.subjects} are required"
-    if right / respondents >= rules.floor:
-        return None
-    most = counts.find_majority(row)
-    other = most is not None and most != dataset[row].answer
-    chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
-    return (
-        f"{right} of {respondents} gave the intended answer "
-        f"({percent(right / respondents, 0)}){chose}; {percent(rules.floor, 0)} are required"
-    )
 
 
 @dataclass(frozen=True)
@@ -175,10 +169,14 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         )
     rules = rules or Rules()
     reasons = find_unsuitable_problems(dataset, counts, rules)
+
+    def compute_digest(row: int) -> tuple[bytes, str]:
+        p = dataset[row]
+        shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
+        return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest(), p.id
+
     # Shuffled, because the order of the solver's columns decides between choices with equal sums.
-    suitable = _shuffle_rows(
-        dataset, (row for row in range(len(dataset)) if row not in reasons), seed
-    )
+    suitable = sorted(set(range(len(dataset))) - reasons.keys(), key=compute_digest)
     ranks = np.arange(1, len(suitable) + 1) / max(1, len(suitable))
     bounds = make_limits(dataset, suitable, rules)
     agreement = counts.compute_agreement()
@@ -202,15 +200,6 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
             if not {first, second}.isdisjoint(rows)
         ),
     )
-
-
-def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-    def compute_digest(row: int) -> tuple[bytes, str]:
-        p = dataset[row]
-        shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))
-        return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest(), p.id
-
-    return sorted(rows, key=compute_digest)
 
 
 def _explain_omissions(
@@ -248,28 +237,20 @@ class Limit:
 
 def make_limits(dataset: Dataset, suitable: Sequence[int], rules: Rules) -> list[Limit]:
     """Return all constraints on the choice except the size."""
-    problems, most = [dataset[row] for row in suitable], rules.per_text
-    return [
-        *(
-            Limit(members, 1, f"the other half of {twin!r} is chosen")
-            for twin, members in _iter_group_indicators(problems, lambda problem: problem.twin_id)
+    problems, limits = [dataset[row] for row in suitable], []
+    for values, most, reason in (
+        ([p.twin_id for p in problems], 1, "the other half of {!r} is chosen"),
+        (
+            [*map(make_text_key, problems)],
+            rules.per_text,
+            f"{rules.per_text} questions on the same text are chosen",
         ),
-        *(
-            Limit(members, most, f"{most} questions on the same text are chosen")
-            for _, members in _iter_group_indicators(problems, make_text_key)
-            if members.sum() > most
-        ),
-    ]
-
-
-def _iter_group_indicators(
-    problems: Sequence[Problem], get_value: Callable[[Problem], str | None]
-) -> Iterator[tuple[str, Floats]]:
-    """Yield each value that several problems share, with its 0/1 indicator, (n,)."""
-    values = list(map(get_value, problems))
-    for value, count in Counter(values).items():
-        if value is not None and count > 1:
-            yield value, np.array([mine == value for mine in values], np.float64)
+    ):
+        for value, count in Counter(values).items():
+            if value is not None and count > most:
+                members = np.array([mine == value for mine in values], np.float64)
+                limits.append(Limit(members, most, reason.format(value)))
+    return limits
 
 
 _ROUNDING = 1e-7
@@ -389,8 +370,14 @@ def cross_fit(
     whole = set(select(dataset, tally(dataset, test_responses), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
-    dealt = _divide_into_folds(test_responses, people, min(folds, len(people)), seed)
-    for number, fold in enumerate(dealt):
+    answered: dict[str, set[str]] = {}
+    for response in test_responses:
+        answered.setdefault(response.participant, set()).add(response.problem_id)
+    luck = dict(zip(people, np.random.default_rng(seed).permutation(len(people)), strict=True))
+    order = sorted(people, key=lambda who: (min(answered[who]), len(answered[who]), luck[who]))
+    folds = min(folds, len(people))
+    for number in range(folds):
+        fold = frozenset(order[number::folds])
         rest = [response for response in test_responses if response.participant not in fold]
         fraction = 1 - len(fold) / len(people)
         fewer = replace(rules, subjects=max(1, int(rules.subjects * fraction)))
@@ -404,7 +391,7 @@ def cross_fit(
         sizes.append(len(rows))
         shared.append(len(whole & set(rows)) / max(1, len(whole)))
         if on_fold is not None:
-            on_fold(number + 1, len(dealt))
+            on_fold(number + 1, folds)
     if not held_out:
         raise DataError("none of the held-out people answered a chosen problem; use fewer folds")
     right = np.full((len(people), len(dataset)), np.nan)
@@ -413,21 +400,7 @@ def cross_fit(
         row = dataset.row(response.problem_id)
         right[places[response.participant], row] = response.choice == dataset[row].answer
     agreement = measure_accuracy(right, find_clusters(dataset))
-    return CrossFit(agreement, len(dealt), tuple(sizes), float(np.mean(shared)))
-
-
-def _divide_into_folds(
-    responses: Sequence[Response], people: Sequence[str], fold_count: int, seed: int
-) -> list[frozenset[str]]:
-    taken: dict[str, set[str]] = {}
-    for response in responses:
-        taken.setdefault(response.participant, set()).add(response.problem_id)
-    luck = np.random.default_rng(seed).permutation(len(people))
-    order = sorted(
-        range(len(people)),
-        key=lambda at: (min(taken[people[at]]), len(taken[people[at]]), luck[at]),
-    )
-    return [frozenset(people[at] for at in order[start::fold_count]) for start in range(fold_count)]
+    return CrossFit(agreement, folds, tuple(sizes), float(np.mean(shared)))
 
 
 CANARY = "winosmith.canary"
@@ -468,6 +441,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     Raises:
         DataError: `used` is empty, or has an unknown id.
 
+    >>> from winosmith import Problem
     >>> data = Dataset(
     ...     Problem(f"{i}{h}", f"The cup hit jug {i} and _ {verb}.", ("cup", "jug"), a, str(i))
     ...     for i in (1, 2) for a, (h, verb) in enumerate((("a", "bounced"), ("b", "broke")))
@@ -495,12 +469,8 @@ def make_canary(dataset: Dataset) -> str:
 
 
 def _add_canary(dataset: Dataset, rows: Iterable[int], canary: str, *, embargo: bool) -> Dataset:
-    return Dataset(
-        (
-            replace(
-                dataset[row], embargo=embargo, extra=Extra({**dataset[row].extra, CANARY: canary})
-            )
-            for row in rows
-        ),
-        dataset.name,
-    )
+    problems = []
+    for row in rows:
+        extra = Extra({**dataset[row].extra, CANARY: canary})
+        problems.append(replace(dataset[row], embargo=embargo, extra=extra))
+    return Dataset(problems, dataset.name)

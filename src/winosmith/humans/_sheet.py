@@ -227,35 +227,27 @@ def make_snippet(problem: Problem) -> Pieces:
     before, pronoun, after = split_text(problem)
     given = [str(problem.extra.get(f"wsc.{part}") or "") for part in ("quote1", "quote2")]
     if not any(given):
-        following = _cut_at_clause_end(after.split())
-        preceding = _cut_to_last_clause(before.split(), _MIN_WORDS - 1 - len(following))
-        given = [" ".join(preceding), " ".join(following)]
+        following: list[str] = []
+        for word in after.split()[:_MAX_WORDS_AFTER]:
+            if following and word.lower() in _CLAUSE_START:
+                break
+            following.append(word)
+            if _CLAUSE_END.search(word):
+                break
+        words = reversed(before.split())
+        sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), words))
+        clause = takewhile(
+            lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
+            sentence[:3],
+        )
+        count = max(len(list(clause)), _MIN_WORDS - 1 - len(following))
+        given = [" ".join(sentence[:count][::-1]), " ".join(following)]
     start, end = given
     if start and before.endswith(" "):
         start += " "
     if end and after.startswith(" "):
         end = f" {end}"
     return start, pronoun, end
-
-
-def _cut_at_clause_end(words: list[str]) -> list[str]:
-    taken: list[str] = []
-    for word in words[:_MAX_WORDS_AFTER]:
-        if taken and word.lower() in _CLAUSE_START:
-            break
-        taken.append(word)
-        if _CLAUSE_END.search(word):
-            break
-    return taken
-
-
-def _cut_to_last_clause(words: list[str], minimum: int) -> list[str]:
-    sentence = list(takewhile(lambda word: not _SENTENCE_END.search(word), reversed(words)))
-    clause = takewhile(
-        lambda word: not _CLAUSE_END.search(word) and word.lower() not in _CLAUSE_START,
-        sentence[:3],
-    )
-    return sentence[: max(len(list(clause)), minimum)][::-1]
 
 
 def order_options(problem: Problem) -> tuple[int, ...]:
@@ -269,20 +261,18 @@ def order_options(problem: Problem) -> tuple[int, ...]:
     (1, 0)
     """
     text = " ".join(problem.sentence.split())
-    places = [_find_position(" ".join(option.split()), text) for option in problem.options]
-    given = range(len(places))
-    if None in places:
-        return tuple(given)
-    return tuple(sorted(given, key=lambda index: (places[index], index)))
-
-
-def _find_position(option: str, text: str) -> int | None:
-    bare = _ARTICLE.sub("", option)
-    for wanted in (option, bare, bare.split()[-1] if bare.split() else bare):
-        found = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE)
-        if found:
-            return found.start()
-    return None
+    places = []
+    for option in (" ".join(option.split()) for option in problem.options):
+        bare = _ARTICLE.sub("", option)
+        searches = (
+            re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text, re.IGNORECASE)
+            for wanted in (option, bare, *bare.split()[-1:])
+        )
+        first = next(filter(None, searches), None)
+        if first is None:
+            return tuple(range(len(problem.options)))
+        places.append(first.start())
+    return tuple(sorted(range(len(places)), key=places.__getitem__))
 
 
 def make_text_key(problem: Problem) -> str:

@@ -84,26 +84,25 @@ def make_subjects(
             f"the subject {missing[0]!r} has no answers; the subjects with answers are "
             f"{', '.join(sorted(own))}"
         )
-    return tuple(_make_subject(code, mine, known.get(code)) for code, mine in own.items())
-
-
-def _make_subject(code: str, sittings: Sequence[Sitting], declared: Subject | None) -> Subject:
-    native = next((s.native for s in sittings if s.native is not None), None)
-    attributes = {name: value for s in sittings for name, value in s.attributes.items()}
-    timed = [seconds for s in sittings if (seconds := _find_duration(s)) is not None]
-    subject = Subject(
-        code,
-        native,
-        attributes,
-        sum(timed) if len(timed) == len(sittings) else None,
-        tuple(
-            TakenSheet(s.sheet.code, s.sheet.test, tuple(item.problem_id for item in s.sheet.items))
-            for s in sittings
-        ),
-        tuple(_make_remark(noted, s) for s in sittings for noted in s.recognised),
-        tuple(_make_remark(noted, s) for s in sittings for noted in s.words),
-    )
-    return subject if declared is None else _merge_subjects(subject, declared, sittings)
+    subjects = []
+    for code, mine in own.items():
+        timed = [seconds for s in mine if (seconds := _find_duration(s)) is not None]
+        subject = Subject(
+            code,
+            next((s.native for s in mine if s.native is not None), None),
+            {name: value for s in mine for name, value in s.attributes.items()},
+            sum(timed) if len(timed) == len(mine) else None,
+            tuple(
+                TakenSheet(s.sheet.code, s.sheet.test, tuple(i.problem_id for i in s.sheet.items))
+                for s in mine
+            ),
+            tuple(_make_remark(noted, s) for s in mine for noted in s.recognised),
+            tuple(_make_remark(noted, s) for s in mine for noted in s.words),
+        )
+        if code in known:
+            subject = _merge_subjects(subject, known[code], mine)
+        subjects.append(subject)
+    return tuple(subjects)
 
 
 def _find_duration(sitting: Sitting) -> float | None:
@@ -300,14 +299,9 @@ def compare_groups(
         return None
     a, b = np.asarray(native), np.asarray(others)
     welch, interval = _run_welch_test(a, b)
-    return Groups(
-        len(a),
-        len(b),
-        (float(a.mean()), float(b.mean())),
-        welch,
-        _compute_permutation_p_value(a, b, seed),
-        interval,
-    )
+    means = float(a.mean()), float(b.mean())
+    permutation = _compute_permutation_p_value(a, b, seed)
+    return Groups(len(a), len(b), means, welch, permutation, interval)
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
@@ -396,10 +390,6 @@ def omit_weakest(
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
-    return ResultsWithoutWeakest(
-        tuple(names[at] for at in out),
-        len(left),
-        float(scores[left].mean()),
-        compare_scores(scores[left], [natives[at] for at in left], seed),
-        make_histogram(levels),
-    )
+    codes, mean = tuple(names[at] for at in out), float(scores[left].mean())
+    groups = compare_scores(scores[left], [natives[at] for at in left], seed)
+    return ResultsWithoutWeakest(codes, len(left), mean, groups, make_histogram(levels))

@@ -18,9 +18,8 @@ from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded, find_solver_input, get_checked_columns, grade_models
 from winosmith.metrics._paired import compute_difference_interval, correct_by_holm, paired_p_value
-from winosmith.metrics._proportion import Proportion
+from winosmith.metrics._proportion import Floats, Proportion
 from winosmith.prediction import Prediction
-from winosmith.problem import Scalar
 from winosmith.results import Result, computed, shown
 from winosmith.seen import build_inputs
 
@@ -142,7 +141,12 @@ def compare(
         )
     names = [name for name in solvers if name != baseline]
     pairs = [(n, baseline) for n in names] if baseline else list(combinations(names, 2))
-    found = [_compare_pair(a, b, solvers[a], solvers[b], seed) for a, b in pairs]
+    found = []
+    for a, b in pairs:
+        one, two = solvers[a], solvers[b]
+        counts = cross_tabulate(one.credit, two.credit)
+        tests = _test_difference(one.credit, two.credit, one.clusters, seed)
+        found.append(Pair(a, b, *counts, **tests, agreement=measure_agreement(one, two, seed)))
     digests = "+".join(graded.digest[:6] for graded in solvers.values())
     return Comparison(
         {n: graded.measure_accuracy(clusters=first.clusters) for n, graded in solvers.items()},
@@ -154,21 +158,8 @@ def compare(
     )
 
 
-def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
-    return Pair(
-        first,
-        second,
-        *cross_tabulate(a.credit, b.credit),
-        **_test_difference(a.credit, b.credit, a.clusters, seed),
-        agreement=measure_agreement(a, b, seed),
-    )
-
-
 def _test_difference(
-    first: npt.NDArray[np.float64],
-    second: npt.NDArray[np.float64],
-    clusters: npt.NDArray[np.int64],
-    seed: int,
+    first: Floats, second: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> dict[str, Any]:
     """Return the fields that `Pair` and `RootComparison` share: the difference and its tests."""
     p_value = paired_p_value(first, second, clusters)
@@ -181,9 +172,7 @@ def _test_difference(
     }
 
 
-def cross_tabulate(
-    first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+def cross_tabulate(first: Floats, second: Floats) -> tuple[float, float, float, float]:
     """Count the problems that both, only the first, only the second or neither answered correctly.
 
     >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
@@ -335,14 +324,6 @@ def measure_forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forge
     )
 
 
-Pairs = list[tuple[int, int]]
-"""Row numbers of each perturbed problem and its root."""
-
-
-def _format_percent(rate: Proportion) -> str:
-    return _proportion.format_rate(rate).replace(" %", "", 1)
-
-
 @dataclass(frozen=True, slots=True)
 class RootComparison(Result):
     """A solver's accuracy on one kind of perturbed problems, compared with their roots.
@@ -367,7 +348,13 @@ class RootComparison(Result):
     """
 
     value: str = field(metadata=shown("value"))
-    accuracy: Proportion = field(metadata=shown("n", _proportion.SIZE, ("right", _format_percent)))
+    accuracy: Proportion = field(
+        metadata=shown(
+            "n",
+            _proportion.SIZE,
+            ("right", lambda rate: _proportion.format_rate(rate).replace(" %", "", 1)),
+        )
+    )
     roots: Proportion
     difference: float = field(metadata=shown("points", report.points))
     interval: tuple[float, float] = field(metadata=shown("95 %", report.points_span))
@@ -399,55 +386,48 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootC
         DataError: The field is unknown, or no perturbed problem has its root in the data.
         SameInputError: Every perturbed problem gives the solver the same input as its root.
     """
-    pairs = _pair_with_roots(graded, get_checked_columns(graded.dataset, [field])[field])
+    column = get_checked_columns(graded.dataset, [field])[field]
+    row_of = {problem.id: row for row, problem in enumerate(graded.dataset)}
+    pairs: dict[str, list[tuple[int, int]]] = {}  # the rows of perturbed problems and their roots
+    for row, problem in enumerate(graded.dataset):
+        root = row_of.get(problem.lineage.root) if problem.lineage else None
+        if root is not None and root != row:
+            value = "—" if column[row] is None else str(column[row])
+            pairs.setdefault(value, []).append((row, root))
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
     sees, local = find_solver_input(graded)
     seen = build_inputs(graded.dataset, sees or "pronoun", local)
-    same = {
-        value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
-    }
-    if all(same[value] == len(rows) for value, rows in pairs.items()):
+    same = {value: sum(seen[row] == seen[root] for row, root in of) for value, of in pairs.items()}
+    if all(same[value] == len(of) for value, of in pairs.items()):
         raise SameInputError(
             f"perturbed problems can't be compared with their roots by {field}: for this solver, "
             f"all {sum(same.values()):,} inputs equal those of their roots. Use a solver whose "
             "input contains the change"
         )
-    found = [_compare_value_with_roots(value, graded, rows, seed) for value, rows in pairs.items()]
-    return _adjust_p_values([replace(one, unchanged=same[one.value]) for one in found])
-
-
-def _pair_with_roots(graded: Graded, column: Sequence[Scalar]) -> dict[str, Pairs]:
-    row_of = {problem.id: row for row, problem in enumerate(graded.dataset)}
-    found: dict[str, Pairs] = {}
-    for row, problem in enumerate(graded.dataset):
-        root = row_of.get(problem.lineage.root) if problem.lineage else None
-        if root is not None and root != row:
-            value = "—" if column[row] is None else str(column[row])
-            found.setdefault(value, []).append((row, root))
-    return found
-
-
-def _compare_value_with_roots(
-    value: str, graded: Graded, pairs: Pairs, seed: int
-) -> RootComparison:
-    rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
-    clusters = graded.clusters[rows]
-    now, before = graded.credit[rows], graded.credit[roots]
-    kept = before == 1
-    tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
-    _, won, lost, _ = cross_tabulate(now, before)
-    same = now * before + (1 - now) * (1 - before)
-    return RootComparison(
-        value,
-        graded.measure_accuracy(rows),
-        _proportion.proportion(before, clusters, ties=int(tied.sum())),
-        lost=lost,
-        won=won,
-        **_test_difference(now, before, clusters, seed),
-        consistent=_proportion.proportion(same, clusters, ties=either),
-        kept=graded.measure_accuracy(rows[kept]) if kept.any() else None,
-    )
+    found = []
+    for value, of in pairs.items():
+        rows, roots = np.array(of).T
+        clusters, tied = graded.clusters[rows], graded.tied[roots]
+        now, before = graded.credit[rows], graded.credit[roots]
+        kept = before == 1
+        either = int((graded.tied[rows] | tied).sum())
+        _, won, lost, _ = cross_tabulate(now, before)
+        both_or_neither = now * before + (1 - now) * (1 - before)
+        found.append(
+            RootComparison(
+                value,
+                graded.measure_accuracy(rows),
+                _proportion.proportion(before, clusters, ties=int(tied.sum())),
+                lost=lost,
+                won=won,
+                **_test_difference(now, before, clusters, seed),
+                consistent=_proportion.proportion(both_or_neither, clusters, ties=either),
+                kept=graded.measure_accuracy(rows[kept]) if kept.any() else None,
+                unchanged=same[value],
+            )
+        )
+    return _adjust_p_values(found)
 
 
 _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")

@@ -72,12 +72,8 @@ class LearningCurve(Result):
             values = found.predict(sizes)
             below = values <= 1
             lines[found.form.name] = (sizes[below].tolist(), values[below].tolist())
-        runs = [
-            (float(p.size), value)
-            for p in self.points
-            for value in p.accuracies
-            if len(p.accuracies) > 1
-        ]
+        several = [point for point in self.points if len(point.accuracies) > 1]
+        runs = [(float(point.size), value) for point in several for value in point.accuracies]
         return [
             report.draw_learning_curve(
                 [(float(point.size), point.taken) for point in self.points],
@@ -125,25 +121,17 @@ def fit_learning_curve(
     invalid = next((value for value in values if not 0 <= value <= 1), None)
     if invalid is not None:
         raise DataError(f"an accuracy must be between 0 and 1, not {invalid}")
-    points = tuple(
-        CurvePoint(
-            size,
-            tuple(map(float, own)),
-            float(max(own) if take == "best" else np.mean(own)),
-        )
-        for size, own in sorted(runs.items())
-    )
+    points = []
+    for size, own in sorted(runs.items()):
+        taken = float(max(own) if take == "best" else np.mean(own))
+        points.append(CurvePoint(size, tuple(map(float, own)), taken))
     x = np.log2([float(point.size) for point in points])
     y = np.array([point.taken for point in points])
     with np.errstate(over="ignore", invalid="ignore"):  # a bad fit may overflow
         fitted = [extrapolate(form, x, y, human) for form in FORMS]
-    return LearningCurve(
-        points,
-        human,
-        take,
-        area_under_curve(y.tolist(), [point.size for point in points]),
-        tuple(found for found in fitted if found is not None),
-    )
+    area = area_under_curve(y.tolist(), [point.size for point in points])
+    found = tuple(one for one in fitted if one is not None)
+    return LearningCurve(tuple(points), human, take, area, found)
 
 
 MAX_LOG2_SIZE = 40.0
@@ -202,21 +190,22 @@ def extrapolate(form: Form, x: Floats, y: Floats, human_level: float) -> Extrapo
     residuals = y - form.curve(x, *parameters)
     sizes = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
     middle = form.curve(sizes, *parameters)
-    slopes = _compute_parameter_slopes(form, sizes, parameters)
+    columns = []
+    for at, value in enumerate(parameters):
+        step = 1e-6 * max(1e-3, abs(value))
+        up, down = parameters.copy(), parameters.copy()
+        up[at] += step
+        down[at] -= step
+        columns.append((form.curve(sizes, *up) - form.curve(sizes, *down)) / (2 * step))
+    slopes = np.stack(columns, axis=1)
     reach = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
     reach *= float(t.ppf(0.975, free))
     without_last = _fit_form(form, x[:-1], y[:-1])
-    return Extrapolation(
-        form,
-        tuple(map(float, parameters)),
-        float(np.sqrt(residuals @ residuals / free)),
-        _find_first_size(sizes, middle, human_level),
-        (
-            _find_first_size(sizes, middle + reach, human_level),
-            _find_first_size(sizes, middle - reach, human_level),
-        ),
-        None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0]),
-    )
+    last = None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0])
+    error = float(np.sqrt(residuals @ residuals / free))
+    curves = (middle, middle + reach, middle - reach)
+    reaches, low, high = (_find_first_size(sizes, curve, human_level) for curve in curves)
+    return Extrapolation(form, tuple(map(float, parameters)), error, reaches, (low, high), last)
 
 
 def _fit_form(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
@@ -240,17 +229,6 @@ def _fit_form(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
         except (RuntimeError, ValueError, OptimizeWarning):
             return None
     return parameters, covariance
-
-
-def _compute_parameter_slopes(form: Form, x: Floats, parameters: Floats) -> Floats:
-    columns = []
-    for at, value in enumerate(parameters):
-        step = 1e-6 * max(1e-3, abs(value))
-        up, down = parameters.copy(), parameters.copy()
-        up[at] += step
-        down[at] -= step
-        columns.append((form.curve(x, *up) - form.curve(x, *down)) / (2 * step))
-    return np.stack(columns, axis=1)
 
 
 def _find_first_size(log_sizes: Floats, values: Floats, level: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,7 +17,6 @@ from winosmith.errors import DataError
 from winosmith.lineage import depths
 from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded
-from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK
 from winosmith.results import Result
 from winosmith.text import tokenize
@@ -150,12 +149,6 @@ class Family:
         ends.append((int(levels[-1]), False, float(before[-1])))
         return tuple(end for end in ends if end[2] > 0)
 
-    @property
-    def all_correct_probability(self) -> float:
-        """The probability that all answers, including the root's, are correct (0–1)."""
-        root = 1.0 if self.root_credit is None else self.root_credit
-        return float(root * (1 - self.wrong).prod())
-
     def record(self) -> dict[str, Any]:
         """Return the family as a JSON record."""
         credit = self.root_credit
@@ -185,14 +178,14 @@ def group_families(
         raise DataError(f"unknown depth {depth_kind!r}; use one of {', '.join(DEPTH_KINDS)}")
     dataset = graded.dataset
     found = depths(dataset)
-    perturbed = [row for row, of in enumerate(found) if dataset[row].lineage or of.lineage is None]
+    perturbed = [row for row, d in enumerate(found) if dataset[row].lineage or d.lineage is None]
     if not perturbed:
         raise DataError(
             "no problem has a lineage, so depths are unknown; perturbed problems need a "
             "root and a parent"
         )
     known = {
-        kind: sum(getattr(found[at], kind) is not None for at in perturbed) for kind in DEPTH_KINDS
+        name: sum(getattr(found[r], name) is not None for r in perturbed) for name in DEPTH_KINDS
     }
     most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
     kind: DepthKind = most if depth_kind is None else depth_kind
@@ -206,32 +199,28 @@ def group_families(
             rows.setdefault(dataset[row].root, []).append(row)
     place = {problem.id: row for row, problem in enumerate(dataset)}
     first = {row: same[0] for same in find_copies(dataset) for row in same}
-    families = tuple(
-        _make_family(graded, root, place.get(root), of, [getattr(found[row], kind) for row in of],
-                     [(first.get(row, row), getattr(found[row], kind)) for row in of])
-        for root, of in rows.items()
-    )  # fmt: skip
-    return kind, families, len(perturbed) - known[kind]
-
-
-def _make_family(
-    graded: Graded, root: str, root_row: int | None, rows: list[int], row_depths: list[int],
-    kinds: list[tuple[int, int]],
-) -> Family:  # fmt: skip
-    if root_row in rows:  # the lineage has a cycle, or the problem has only a depth
-        root_row = None
-    return Family(
-        root,
-        int(graded.clusters[rows[0]]),
-        None if root_row is None else float(graded.credit[root_row]),
-        root_row is not None and bool(graded.tied[root_row]),
-        1.0 if root_row is None else float(graded.chances[root_row]),
-        np.array(row_depths, dtype=np.int64),
-        1 - graded.credit[rows],
-        graded.tied[rows],
-        graded.chances[rows],
-        np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1),
-    )
+    families = []
+    for root, of in rows.items():
+        of_depths = [getattr(found[row], kind) for row in of]
+        copies = [*zip((first.get(row, row) for row in of), of_depths, strict=True)]
+        at = place.get(root)
+        if at in of:  # the lineage has a cycle, or the problem has only a depth
+            at = None
+        families.append(
+            Family(
+                root,
+                int(graded.clusters[of[0]]),
+                None if at is None else float(graded.credit[at]),
+                at is not None and bool(graded.tied[at]),
+                1.0 if at is None else float(graded.chances[at]),
+                np.array(of_depths, dtype=np.int64),
+                1 - graded.credit[of],
+                graded.tied[of],
+                graded.chances[of],
+                np.unique(copies, axis=0, return_inverse=True)[1].reshape(-1),
+            )
+        )
+    return kind, tuple(families), len(perturbed) - known[kind]
 
 
 MIN_CLUSTERS = 5
@@ -300,7 +289,12 @@ def measure_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
     """Return three means of error depth: pooled, averaged over families, and of first errors."""
-    totals = np.array([_sum_observed_errors(family) for family in families])
+    totals = np.empty((len(families), 5))
+    for at, family in enumerate(families):
+        levels, of = np.unique(family.depths, return_inverse=True)
+        _, fine = compute_error_free_probabilities(family.depths, family.wrong)
+        wrong = np.bincount(of, family.wrong)
+        totals[at] = _compute_totals(levels, wrong[None], fine[None])[0]
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = None, len(np.unique(clusters))
@@ -337,13 +331,6 @@ def measure_depths(
         found.append(ErrorDepth(value, interval, errors, null))
     pooled, mean, first = found
     return pooled, mean, first
-
-
-def _sum_observed_errors(family: Family) -> Floats:
-    levels, of = np.unique(family.depths, return_inverse=True)
-    wrong = np.bincount(of, family.wrong)
-    _, fine = compute_error_free_probabilities(family.depths, family.wrong)
-    return np.asarray(_compute_totals(levels, wrong[None], fine[None])[0])
 
 
 def _compute_ratios(sums: Sums, above: int, below: int) -> Floats:
@@ -446,7 +433,7 @@ class EditKind(Result):
     kind: str
     edits: int
     wrong_edits: float
-    errors: Proportion
+    errors: _proportion.Proportion
     excess: float
     interval: tuple[float, float] | None
 
@@ -462,7 +449,7 @@ class EditKinds(Result):
         kinds: The kinds of edits, sorted by descending number of edits in incorrect predictions.
     """
 
-    errors: Proportion | None
+    errors: _proportion.Proportion | None
     left_out: int
     kinds: tuple[EditKind, ...]
 
@@ -531,8 +518,15 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
 
 
 def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:
-    before, after = dataset[dataset.row(dataset[row].root)], dataset[row]
-    old, new = (list(_pair_with_tags(p.id, p.sentence, tags)) for p in (before, after))
+    pairs = []
+    for problem in (dataset[dataset.row(dataset[row].root)], dataset[row]):
+        cut, own = tokenize(problem.sentence), tags.get(problem.id)
+        if own is None or len(own) != len(cut):
+            has = "no tags" if own is None else f"{len(own)} tags"
+            raise DataError(f"the sentence of {problem.id!r} has {has} for its {len(cut)} tokens")
+        tagged = zip(cut, own, strict=True)
+        pairs.append([(token, BLANK if token == BLANK else tag) for token, tag in tagged])
+    old, new = pairs
     found: Counter[str] = Counter()
     for op in Levenshtein.editops([token for token, _ in old], [token for token, _ in new]):
         if op.tag != "insert":
@@ -542,24 +536,12 @@ def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:
     return found
 
 
-def _pair_with_tags(problem_id: str, sentence: str, tags_by_id: Tags) -> Iterator[tuple[str, str]]:
-    cut = tokenize(sentence)
-    tags = tags_by_id.get(problem_id)
-    if tags is None or len(tags) != len(cut):
-        has = "no tags" if tags is None else f"{len(tags)} tags"
-        raise DataError(f"the sentence of {problem_id!r} has {has} for its {len(cut)} tokens")
-    for token, tag in zip(cut, tags, strict=True):
-        yield token, BLANK if token == BLANK else tag
-
-
 def _compute_excess_intervals(
     edited: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
 ) -> list[tuple[float, float] | None]:
     of_all = np.column_stack([wrong, np.ones(len(wrong))])
-    sums = _proportion.resample(
-        _proportion.sum_by_cluster(np.hstack([of_all, edited, edited * wrong[:, None]]), clusters),
-        seed,
-    )
+    columns = np.hstack([of_all, edited, edited * wrong[:, None]])
+    sums = _proportion.resample(_proportion.sum_by_cluster(columns, clusters), seed)
     base = sums[:, 0] / sums[:, 1]
     number = edited.shape[1]
     with np.errstate(invalid="ignore"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import combinations
@@ -81,12 +81,8 @@ class Graded(Result):
 
         The credit is 1 or 0 unless the answer is a tie; see `Prediction.credit`.
         """
-        return np.array(
-            [
-                prediction.credit(problem.answer)
-                for problem, prediction in zip(self.dataset, self.predictions, strict=True)
-            ]
-        )
+        pairs = zip(self.dataset, self.predictions, strict=True)
+        return np.array([prediction.credit(problem.answer) for problem, prediction in pairs])
 
     @cached_property
     def chances(self) -> Floats:
@@ -362,7 +358,12 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
                 return Comparability(_explain_refusal(field, (one, other), size, _PRONOUN_UNSEEN))
             notes.append(f"{same}, because the solver saw the blank instead of the pronoun")
             continue
-        equal, of = _count_equal_answers(graded, blank, [value in (one, other) for value in column])
+        rows: dict[Input, list[int]] = defaultdict(list)
+        for row, value in enumerate(column):
+            if value in (one, other):
+                rows[blank[row]].append(row)
+        several = [own for own in rows.values() if len(own) > 1]
+        equal, of = sum(_has_same_answers(graded, own) for own in several), len(several)
         if shared == size and equal == of:
             return Comparability(_explain_refusal(field, (one, other), size, _ANSWERS_UNCHANGED))
         notes.append(
@@ -388,10 +389,7 @@ _SEE_PRONOUN = (
 )
 _SAME_PROBLEMS = "they are the same problems", "compare groups whose problems differ"
 _PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _SEE_PRONOUN
-_ANSWERS_UNCHANGED = (
-    "they differ only in the pronoun, which changed no answer",
-    _SEE_PRONOUN,
-)
+_ANSWERS_UNCHANGED = "they differ only in the pronoun, which changed no answer", _SEE_PRONOUN
 """Reasons why two groups have the same input, each with advice."""
 
 
@@ -422,35 +420,19 @@ def _find_equal_inputs(
         yield one, other, count, max(sizes[one], sizes[other])
 
 
-def _count_equal_answers(
-    graded: Graded, inputs: Sequence[Input], included: Sequence[bool]
-) -> tuple[int, int]:
-    rows: dict[Hashable, list[int]] = defaultdict(list)
-    for row, own in enumerate(inputs):
-        if included[row]:
-            rows[own].append(row)
-    several = [own for own in rows.values() if len(own) > 1]
-    return sum(_has_same_answers(graded, own) for own in several), len(several)
-
-
 def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
-    given = [_score_by_option(graded, row) for row in rows]
+    given = []
+    for row in rows:
+        chosen, scores = graded.predictions[row].chosen, graded.predictions[row].scores
+        options = enumerate(graded.dataset[row].options)
+        own = {" ".join(text.split()): (at in chosen, *scores[at : at + 1]) for at, text in options}
+        given.append(own)
     return all(
-        options.keys() == given[0].keys()
+        own.keys() == given[0].keys()
         and all(
             abs(a - b) <= SCORE_TOLERANCE
-            for option in options
-            for a, b in zip(options[option], given[0][option], strict=False)
+            for option in own
+            for a, b in zip(own[option], given[0][option], strict=False)
         )
-        for options in given[1:]
+        for own in given[1:]
     )
-
-
-def _score_by_option(graded: Graded, row: int) -> dict[str, tuple[float, ...]]:
-    prediction = graded.predictions[row]
-    scores: Sequence[tuple[float, ...]] = [(score,) for score in prediction.scores]
-    options = [" ".join(option.split()) for option in graded.dataset[row].options]
-    return {
-        option: (float(at in prediction.chosen), *(scores[at] if scores else ()))
-        for at, option in enumerate(options)
-    }

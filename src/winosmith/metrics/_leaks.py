@@ -106,6 +106,8 @@ def find_leaks(
     >>> print(find_leaks(data)[0])
     the id's last character gives the answer away in 100 % of 60 problems (chance 56.7 %); 'y' means option 2, 'x' means option 1
     """  # noqa: E501
+    from scipy.special import bdtrc
+
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
     groups = find_clusters(dataset)[rows]
     if len(np.unique(groups)) < MIN_GROUPS:
@@ -113,7 +115,19 @@ def find_leaks(
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
     tried = 1.0
-    found: dict[str, list[Leak]] = {"options": list(_find_position_leak(dataset, rows, groups))}
+    found: dict[str, list[Leak]] = {"options": []}
+    places, n = np.bincount(answers), len(rows)
+    place = int(places.argmax())
+    share = float(places[place] / n)
+    sizes = [len(dataset[row].options) for row in rows]
+    chance = sum(1 / size for size in sizes if size > place) / n
+    if share >= chance + MIN_ADVANTAGE:
+        # A block counts once, with the fraction of its answers at this position.
+        _, block_of, blocks = np.unique(groups, return_inverse=True, return_counts=True)
+        wins = int(sum(1 / blocks[block_of[answers == place]]) + 1e-9)
+        p_value = min(1.0, len(places) * float(bdtrc(wins - 1, len(blocks), chance)))
+        meaning = (("any", place + 1),)
+        found["options"].append(Leak("options", "order", share, n, chance, p_value, meaning))
     seen: dict[str, None] = {}
     for name, sign, of in _find_all_tells(dataset):
         tried += 1 + _PERFECT_SHARE
@@ -132,8 +146,17 @@ def find_leaks(
 
 
 def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
-    for tell, of in _find_option_tells(dataset):
-        yield "options", tell, of
+    orders = []
+    for problem in dataset:
+        sentence = problem.sentence.casefold()
+        places = [sentence.find(option.strip().casefold()) for option in problem.options]
+        orders.append(None if -1 in places else _find_unique_min(*places))
+    yield "options", "order in the sentence", orders
+    texts = [[*map(_normalize_spaces, problem.options)] for problem in dataset]
+    folded = [_find_unique_min(*map(str.casefold, own)) for own in texts]
+    yield "options", "alphabetical order", folded
+    lengths = [_find_unique_min(*(-len(text) for text in own)) for own in texts]
+    yield "options", "greatest length", lengths
     spaces = [[*map(_count_unusual_spaces, problem.options)] for problem in dataset]
     yield SPACING[0], "irregularity", [_find_unique_min(*(-n for n in own)) for own in spaces]
     yield SPACING[0], "regularity", [_find_unique_min(*own) for own in spaces]
@@ -141,22 +164,6 @@ def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hasha
     for name, values in iterate_columns(dataset):
         for tell, of in _find_tells(values, dataset):
             yield name, tell, of
-
-
-def _find_position_leak(dataset: Dataset, rows: Ints, groups: Ints) -> Iterator[Leak]:
-    from scipy.special import bdtrc
-
-    answered = [dataset[row] for row in rows]
-    places = np.bincount([cast(int, problem.answer) for problem in answered])
-    place = int(places.argmax())
-    share = float(places[place] / len(answered))
-    chance = sum(1 / len(p.options) for p in answered if len(p.options) > place) / len(answered)
-    # A block counts once, with the fraction of its answers at this position.
-    _, of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    wins = sum(1 / sizes[of[[problem.answer == place for problem in answered]]])
-    p_value = min(1.0, len(places) * float(bdtrc(int(wins + 1e-9) - 1, len(sizes), chance)))
-    if share >= chance + MIN_ADVANTAGE:
-        yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
 
 
 FOLDS = 4
@@ -288,7 +295,19 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
         yield from _find_number_tells(values, dataset)
         return
     texts = [None if value is None else str(value) for value in values]
-    yield from _find_text_tells(texts)
+    yield "last character", [text and text[-1] for text in texts]
+    yield "first character", [text and text[0] for text in texts]
+    yield "length", [None if text is None else len(text) for text in texts]
+    parts = [_PART.findall(text) if text else [] for text in texts]
+    for at in range(MAX_PARTS):
+        yield f"part {at + 1}", [found[at] if len(found) > at else None for found in parts]
+    for at in range(1, MAX_PARTS + 1):
+        which = "last part" if at == 1 else f"part {at} from the end"
+        yield which, [found[-at] if len(found) >= at else None for found in parts]
+    for at in range(1, MAX_CHARACTERS):
+        yield f"character {at + 1}", [text and text[at : at + 1] for text in texts]
+    for at in range(2, MAX_CHARACTERS + 1):
+        yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
     options = [problem.options for problem in dataset]
     yield "likeness to an option", list(map(_find_similar_option, texts, options))
     yield "agreement with an option's initial", list(map(_find_option_by_initial, texts, options))
@@ -297,13 +316,6 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
     yield "order in the twin", _find_twin_order(texts, dataset)
     yield "place in sorted order", _assign_sorted_blocks(texts)
-
-
-def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    yield "order in the sentence", [_find_unique_min(*_find_option_positions(p)) for p in dataset]
-    texts = [[*map(_normalize_spaces, problem.options)] for problem in dataset]
-    yield "alphabetical order", [_find_unique_min(*map(str.casefold, own)) for own in texts]
-    yield "greatest length", [_find_unique_min(*(-len(text) for text in own)) for own in texts]
 
 
 def _normalize_spaces(text: str) -> str:
@@ -320,34 +332,10 @@ def _count_unusual_spaces(text: str) -> int:
     return len(text) - len(regular) + sum(one.isspace() and one != " " for one in text)
 
 
-def _find_option_positions(problem: Problem) -> list[int | None]:
-    sentence = problem.sentence.casefold()
-    found = (sentence.find(option.strip().casefold()) for option in problem.options)
-    return [None if at < 0 else at for at in found]
-
-
 def _find_unique_min(*values: Any) -> int | None:
     """Return the 1-based number of the option with the smallest value; None if options tie."""
-    if None in values:
-        return None
     minimum = min(values)
     return values.index(minimum) + 1 if values.count(minimum) == 1 else None
-
-
-def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
-    yield "last character", [text and text[-1] for text in texts]
-    yield "first character", [text and text[0] for text in texts]
-    yield "length", [None if text is None else len(text) for text in texts]
-    parts = [_PART.findall(text) if text else [] for text in texts]
-    for at in range(MAX_PARTS):
-        yield f"part {at + 1}", [found[at] if len(found) > at else None for found in parts]
-    for at in range(1, MAX_PARTS + 1):
-        which = "last part" if at == 1 else f"part {at} from the end"
-        yield which, [found[-at] if len(found) >= at else None for found in parts]
-    for at in range(1, MAX_CHARACTERS):
-        yield f"character {at + 1}", [text and text[at : at + 1] for text in texts]
-    for at in range(2, MAX_CHARACTERS + 1):
-        yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
 
 
 def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tell]:
@@ -497,11 +485,20 @@ def find_overlap(
     found: dict[int, str] = {}
     if training is not None:
         found.update(_find_shared_families(test, training))
-        found.update(_find_shared_sentences(test, training))
+        seen = {_make_question_key(problem) for problem in training}
+        for row, problem in enumerate(test):
+            if _make_question_key(problem) in seen:
+                found[row] = "the training set contains its sentence"
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem in the training set looks like it")
     for data in public:
-        for row, reason in (*_find_in_public_set(test, data), *_find_public_families(test, data)):
+        for row, problem in enumerate(test):
+            whole, sides = compute_item_digests(problem)
+            if not whole.isdisjoint(data.whole):
+                found.setdefault(row, f"{data.name} contains its sentence")
+            elif not sides.isdisjoint(data.sides):
+                found.setdefault(row, f"a problem in {data.name} looks like it")
+        for row, reason in _find_public_families(test, data):
             found.setdefault(row, reason)
     direct = set(found)
     for rows in find_blocks(test) if direct else ():
@@ -509,13 +506,6 @@ def find_overlap(
             for row in rows:
                 found.setdefault(row, "part of its family or its twin may have been seen")
     return Overlap(dict(sorted(found.items())), len(test))
-
-
-def _find_shared_sentences(test: Dataset, training: Dataset) -> Iterator[tuple[int, str]]:
-    seen = {_make_question_key(problem) for problem in training}
-    for row, problem in enumerate(test):
-        if _make_question_key(problem) in seen:
-            yield row, "the training set contains its sentence"
 
 
 def _make_question_key(problem: Problem) -> tuple[str, frozenset[str]]:
@@ -534,15 +524,6 @@ def _find_shared_families(test: Dataset, training: Dataset) -> Iterator[tuple[in
         if mine is None or roots.get(root, mine) == mine:
             for row in rows:
                 yield row, "the training set contains part of its family"
-
-
-def _find_in_public_set(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:
-    for row, problem in enumerate(test):
-        whole, sides = compute_item_digests(problem)
-        if not whole.isdisjoint(public.whole):
-            yield row, f"{public.name} contains its sentence"
-        elif not sides.isdisjoint(public.sides):
-            yield row, f"a problem in {public.name} looks like it"
 
 
 def _find_public_families(test: Dataset, public: Digests) -> Iterator[tuple[int, str]]:

@@ -83,7 +83,13 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     observed, flips = abs(int(flips.sum())), abs(flips[flips != 0])
     largest = int(flips.sum())
     if largest > _MAX_EXACT_SUM:
-        return _estimate_p_value(flips, observed)
+        rng = np.random.default_rng(0)
+        reached = 0
+        for at in range(0, _DRAWS, 500):
+            signs = rng.integers(0, 2, (min(500, _DRAWS - at), len(flips)), np.int8)
+            sums = (2 * signs.astype(np.int64) - 1) @ flips
+            reached += int((np.abs(sums) >= observed).sum())
+        return (1 + reached) / (1 + _DRAWS)
     sizes, counts = np.unique(flips, return_counts=True)
     # For the largest possible sum the odds would be infinite; half a step less is close enough.
     least = int(sizes[0])
@@ -121,15 +127,6 @@ def _convolve_spaced(
         for place, weight in enumerate(counts):
             added[step * place :][: len(distribution)] += weight * distribution
     return added
-
-
-def _estimate_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
-    rng = np.random.default_rng(0)
-    reached = 0
-    for at in range(0, _DRAWS, 500):
-        signs = rng.integers(0, 2, (min(500, _DRAWS - at), len(sizes)), np.int8).astype(np.int64)
-        reached += int((np.abs((2 * signs - 1) @ sizes) >= observed).sum())
-    return (1 + reached) / (1 + _DRAWS)
 
 
 def compute_difference_interval(

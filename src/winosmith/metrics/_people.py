@@ -183,16 +183,9 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
     by_problem = find_clusters(dataset)[list(rows)]
     person = np.unique(people, return_inverse=True)[1]
     own = np.bincount(person, right) / np.bincount(person)
-    return PersonAccuracy(
-        _proportion.crossed_proportion(right, person, by_problem),
-        len(own),
-        len(set(rows)),
-        float(own.std(ddof=1)) if len(own) > 1 else None,
-    )
-
-
-Answers = dict[int, dict[str, int | None]]
-"""Option chosen by each person, by row and person; None if the person made no choice."""
+    accuracy = _proportion.crossed_proportion(right, person, by_problem)
+    spread = float(own.std(ddof=1)) if len(own) > 1 else None
+    return PersonAccuracy(accuracy, len(own), len(set(rows)), spread)
 
 
 _format_depth = partial(to_fixed, form=".2f")
@@ -293,40 +286,21 @@ def measure_annotators(
         right = np.array([answers[row][name] == dataset[row].answer for row in rows])
         known = np.array([far[row] for row in rows if far[row] is not None])
         wrong = ~right[[far[row] is not None for row in rows]]
-        people.append(
-            Annotator(
-                name,
-                _proportion.proportion(right, labels[rows]),
-                int(wrong.sum()),
-                error_depth(known, wrong),
-                error_depth(known, wrong, "first"),
-                float(known.mean()) if len(known) else None,
-            )
-        )
-    return Annotators(
-        tuple(people),
-        float(np.mean([person.accuracy.value for person in people])),
-        *_measure_agreement(dataset, answers, labels, seed),
-    )
-
-
-def _measure_agreement(
-    dataset: Dataset, answers: Answers, labels: npt.NDArray[np.int64], seed: int
-) -> tuple[Reliability, Reliability]:
+        accuracy = _proportion.proportion(right, labels[rows])
+        mean, first = error_depth(known, wrong), error_depth(known, wrong, "first")
+        coin = float(known.mean()) if len(known) else None
+        people.append(Annotator(name, accuracy, int(wrong.sum()), mean, first, coin))
+    average = float(np.mean([person.accuracy.value for person in people]))
     rows = list(answers)
     none = max(len(dataset[row].options) for row in rows)
-    table = count_answers(
-        [[none if choice is None else choice for choice in answers[row].values()] for row in rows],
-        none + 1,
-    )
+    said = [[none if choice is None else choice for choice in answers[r].values()] for r in rows]
+    table = count_answers(said, none + 1)
     given = [int(number) for number in table.sum(axis=1)]
     usual = max(Counter(given).items(), key=lambda count: (count[0] > 1, count[1], count[0]))[0]
-    whole = np.array(given) == usual
-    of = labels[rows]
-    return (
-        fleiss_kappa(table[whole], clusters=of[whole], seed=seed),
-        krippendorff_alpha(table, clusters=of, seed=seed),
-    )
+    whole, of = np.array(given) == usual, labels[rows]
+    kappa = fleiss_kappa(table[whole], clusters=of[whole], seed=seed)
+    alpha = krippendorff_alpha(table, clusters=of, seed=seed)
+    return Annotators(tuple(people), average, kappa, alpha)
 
 
 @dataclass(frozen=True, slots=True)

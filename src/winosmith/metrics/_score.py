@@ -163,6 +163,10 @@ def score(
         )
     (graded,) = models.values()
     groups, refused, notes = _score_groups(graded, by)
+    possible = None
+    if graded.missing:
+        n, correct = len(graded.credit) + graded.missing, float(graded.credit.sum())
+        possible = correct / n, (correct + graded.missing) / n
     return Score(
         graded.measure_accuracy(with_chance=True),
         guessing_p_value(graded),
@@ -174,28 +178,12 @@ def score(
         graded.score_conflict_count,
         graded.invalid_count,
         graded.missing,
-        bound_accuracy(graded),
+        possible,
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
         detect_below_chance(graded),
     )
-
-
-def bound_accuracy(graded: Graded) -> tuple[float, float] | None:
-    """Return the lowest and highest possible accuracy if answers are missing, otherwise None.
-
-    >>> from winosmith import Prediction
-    >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import make_twins
-    >>> data = make_twins(1)
-    >>> bound_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
-    (0.5, 1.0)
-    """
-    if not graded.missing:
-        return None
-    n, correct = len(graded.credit) + graded.missing, float(graded.credit.sum())
-    return correct / n, (correct + graded.missing) / n
 
 
 def score_twins(graded: Graded) -> Proportion | None:
@@ -259,34 +247,32 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     refused: dict[str, str] = {}
     notes: dict[str, str] = {}
     for name, column in values.items():
-        different = {value for value in column if value is not None}
-        if len(different) <= MAX_GROUPS:
-            comparable = check_comparable(graded, name, column)
-            if comparable.refused:
-                refused[name] = comparable.refused
-                continue
-            if comparable.note:
-                notes[name] = comparable.note
-            groups[name] = _score_by_value(graded, column)
-        elif name in by:
-            raise DataError(
-                f"the field {name!r} has {len(different):,} values; "
-                f"at most {MAX_GROUPS} can be shown"
+        rows: dict[Scalar, list[int]] = {}
+        for row, value in enumerate(column):
+            rows.setdefault(value, []).append(row)
+        count = len(rows.keys() - {None})
+        if count > MAX_GROUPS:
+            if name in by:
+                raise DataError(
+                    f"the field {name!r} has {count:,} values; at most {MAX_GROUPS} can be shown"
+                )
+            continue
+        comparable = check_comparable(graded, name, column)
+        if comparable.refused:
+            refused[name] = comparable.refused
+            continue
+        if comparable.note:
+            notes[name] = comparable.note
+        numbers = sorted(value for value in rows if isinstance(value, int | float))
+        texts = sorted(value for value in rows if isinstance(value, str))
+        ordered: list[Scalar] = [*numbers, *texts, *(rows.keys() & {None})]
+        groups[name] = {
+            "—" if value is None else str(value): graded.measure_accuracy(
+                rows[value], with_chance=True
             )
+            for value in ordered
+        }
     return groups, refused, notes
-
-
-def _score_by_value(graded: Graded, column: Sequence[Scalar]) -> dict[str, Proportion]:
-    rows: dict[Scalar, list[int]] = {}
-    for row, value in enumerate(column):
-        rows.setdefault(value, []).append(row)
-    ordered = sorted(rows, key=lambda value: (value is None, not isinstance(value, int | float),
-                                              value if isinstance(value, int | float) else 0,
-                                              str(value)))  # fmt: skip
-    return {
-        "—" if value is None else str(value): graded.measure_accuracy(rows[value], with_chance=True)
-        for value in ordered
-    }
 
 
 def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
@@ -440,15 +426,11 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, regardless of its last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
-    found = [
-        ReliabilityBin(
-            number / BINS,
-            (number + 1) / BINS,
-            float(chosen[bins == number].mean()),
-            graded.measure_accuracy(bins == number),
-        )
-        for number in np.unique(bins).tolist()
-    ]
+    found = []
+    for number in np.unique(bins).tolist():
+        here, low, high = bins == number, number / BINS, (number + 1) / BINS
+        accuracy = graded.measure_accuracy(here)
+        found.append(ReliabilityBin(low, high, float(chosen[here].mean()), accuracy))
     return Calibration(
         _compute_ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *null_interval(null)),
@@ -533,12 +515,9 @@ def measure_margins(graded: Graded) -> Margins:
     surest = [
         row for row in np.argsort(-lead, kind="stable") if not right[row] and not graded.tied[row]
     ][:3]
-    low, middle, high = np.quantile(margin, [0.25, 0.5, 0.75])
-    return Margins(
-        (float(low), float(middle), float(high)),
-        ranking,
-        tuple(graded.dataset[int(row)].id for row in surest),
-    )
+    low, middle, high = np.quantile(margin, [0.25, 0.5, 0.75]).tolist()
+    ids = tuple(graded.dataset[int(row)].id for row in surest)
+    return Margins((low, middle, high), ranking, ids)
 
 
 def require_scores(graded: Graded, metric: str) -> None:

@@ -106,8 +106,33 @@ def measure_stability(
     """  # noqa: E501
     kind, families, unknown = group_families(graded, depth)
     pooled, family_mean, first = measure_depths(families, seed, draws)
-    withheld = overlap is not None and overlap.withheld
-    depths = sorted({int(depth) for family in families for depth in family.depths})
+    accuracy: Proportion | None = None
+    roots: Proportion | None = None
+    by_depth: dict[int, Proportion] | None = None
+    consistency: Proportion | None = None
+    if overlap is None or not overlap.withheld:
+        accuracy = _pool_accuracy(families)
+        depths = sorted({int(depth) for family in families for depth in family.depths})
+        by_depth = {depth: _pool_accuracy(families, depth) for depth in depths}
+        chances = [family.chance.prod() * family.root_chance for family in families]
+        consistency = proportion(
+            [
+                (1.0 if family.root_credit is None else family.root_credit)
+                * float((1 - family.wrong).prod())
+                for family in families
+            ],
+            [family.cluster for family in families],
+            chance=float(np.mean(chances)),
+            ties=sum(family.root_tied or bool(family.tied.any()) for family in families),
+        )
+        known = [family for family in families if family.root_credit is not None]
+        if known:
+            roots = proportion(
+                np.array([family.root_credit for family in known]),
+                [family.cluster for family in known],
+                chance=float(np.mean([family.root_chance for family in known])),
+                ties=sum(family.root_tied for family in known),
+            )
     return Stability(
         kind,
         sum(len(family.depths) for family in families),
@@ -116,34 +141,13 @@ def measure_stability(
         family_mean,
         first,
         families,
-        None if withheld else _pool_accuracy(families),
-        None if withheld else _score_roots(families),
-        None if withheld else {depth: _pool_accuracy(families, depth) for depth in depths},
-        None if withheld else _measure_consistency(families),
+        accuracy,
+        roots,
+        by_depth,
+        consistency,
         estimate_survival(families),
         overlap,
         signature_of(graded.dataset, seed, predictions=graded.digest[:12], depth=kind, draws=draws),
-    )
-
-
-def _score_roots(families: Sequence[Family]) -> Proportion | None:
-    known = [family for family in families if family.root_credit is not None]
-    if not known:
-        return None
-    return proportion(
-        np.array([family.root_credit for family in known]),
-        [family.cluster for family in known],
-        chance=float(np.mean([family.root_chance for family in known])),
-        ties=sum(family.root_tied for family in known),
-    )
-
-
-def _measure_consistency(families: Sequence[Family]) -> Proportion:
-    return proportion(
-        [family.all_correct_probability for family in families],
-        [family.cluster for family in families],
-        chance=float(np.mean([family.chance.prod() * family.root_chance for family in families])),
-        ties=sum(family.root_tied or bool(family.tied.any()) for family in families),
     )
 
 
@@ -294,6 +298,7 @@ def compare_survival(
         (ends[is_first], weights[is_first]), (ends[~is_first], weights[~is_first])
     )
     sooner = float(differences.sum())
+    both_digests = f"{first.digest[:6]}+{second.digest[:6]}"
     return SurvivalComparison(
         estimate_survival(families),
         estimate_survival(others),
@@ -302,13 +307,7 @@ def compare_survival(
         log_rank,
         _compute_swap_p_value(differences, seed, draws),
         None if abs(sooner) < 1e-9 else "second" if sooner > 0 else "first",
-        signature_of(
-            first.dataset,
-            seed,
-            predictions=f"{first.digest[:6]}+{second.digest[:6]}",
-            depth=kind,
-            draws=draws,
-        ),
+        signature_of(first.dataset, seed, predictions=both_digests, depth=kind, draws=draws),
     )
 
 
@@ -385,25 +384,23 @@ def draw_stability(results: Mapping[str, Stability]) -> Iterator[list[report.Svg
     """
     rest = iter(results.items())
     while group := dict(islice(rest, report.MAX_SOLVERS)):
-        curves = {name: _make_survival_curve(of) for name, of in group.items()}
+        curves = {}
+        for name, of in group.items():
+            curve = of.survival
+            before = [] if curve.depths[0] == 0 else [0]
+            whole = [1.0] * len(before)
+            curves[name] = report.DepthCurve(
+                [*before, *curve.depths],
+                [*whole, *curve.share],
+                [*whole, *(low for low, _ in curve.intervals)],
+                [*whole, *(high for _, high in curve.intervals)],
+                [at for at, ended in zip(curve.depths, curve.censored, strict=True) if ended],
+            )
         panels = [report.draw_survival(curves)]
         with_depths = {name: of for name, of in group.items() if of.by_depth}
         if with_depths:
             panels.append(_draw_accuracy_by_depth(with_depths))
         yield panels
-
-
-def _make_survival_curve(result: Stability) -> report.DepthCurve:
-    curve = result.survival
-    before = [] if curve.depths[0] == 0 else [0]
-    whole = [1.0] * len(before)
-    return report.DepthCurve(
-        [*before, *curve.depths],
-        [*whole, *curve.share],
-        [*whole, *(low for low, _ in curve.intervals)],
-        [*whole, *(high for _, high in curve.intervals)],
-        [at for at, ended in zip(curve.depths, curve.censored, strict=True) if ended],
-    )
 
 
 def _draw_accuracy_by_depth(results: Mapping[str, Stability]) -> report.Svg:

@@ -25,10 +25,6 @@ MAX_EXAMPLES = 5
 """Maximum number of examples of each fault in the record of `Statistics`."""
 
 
-def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(faults), "examples": list(faults[:MAX_EXAMPLES])}
-
-
 @dataclass(frozen=True, slots=True)
 class Statistics(Result):
     """The statistics of a data set.
@@ -74,7 +70,9 @@ class Statistics(Result):
     options: Mapping[int, int]
     questions: int
     copies: Copies = field(metadata={"json": "flat"})
-    missing_options: tuple[str, ...] = field(metadata={"json": _summarize_faults})
+    missing_options: tuple[str, ...] = field(
+        metadata={"json": lambda ids: {"count": len(ids), "examples": list(ids[:MAX_EXAMPLES])}}
+    )
     associative: tuple[int, int] = field(
         metadata={"json": lambda counts: dict(zip(("marked", "labelled"), counts, strict=True))}
     )
@@ -153,6 +151,12 @@ def compute_statistics(dataset: Dataset | formats.Readable, seed: int = 0) -> St
         for key, value in problem.extra.items()
         if key.endswith(".associative") and value is not None
     ]
+    missing = []
+    for problem in dataset:
+        if problem.blank is not None:
+            sentence = problem.sentence.casefold()
+            if any(option.strip().casefold() not in sentence for option in problem.options):
+                missing.append(problem.id)
     answered = Counter(answer for answer in dataset.answers if answer is not None)
     most = max((len(problem.options) for problem in dataset), default=0)
     return Statistics(
@@ -167,20 +171,11 @@ def compute_statistics(dataset: Dataset | formats.Readable, seed: int = 0) -> St
         options=dict(sorted(Counter(len(problem.options) for problem in dataset).items())),
         questions=sum(p.blank is None for p in dataset),
         copies=find_copies(dataset),
-        missing_options=tuple(
-            p.id
-            for p in dataset
-            if p.blank is not None and not _contains_options(p.sentence, p.options)
-        ),
+        missing_options=tuple(missing),
         associative=(sum(labels), len(labels)),
         leaks=find_leaks(dataset, seed),
         signature=signature_of(dataset, seed),
     )
-
-
-def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
-    lowered = sentence.casefold()
-    return all(option.strip().casefold() in lowered for option in options)
 
 
 MAX_LISTED = 3
@@ -322,24 +317,20 @@ def compute_lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     example = max(rows, key=lambda row: _compute_depth_range(every[row]))
     differs = _compute_depth_range(every[example]) > 0
     roots = {problem.lineage.root for problem in dataset if problem.lineage}
+    summaries = {}
+    for name in Depths._fields:
+        known = [depth for one in of if (depth := getattr(one, name)) is not None]
+        mean = sum(known) / len(known) if known else None
+        equal = sum(one.edit is not None and getattr(one, name) == one.edit for one in of)
+        summaries[name] = DepthSummary(len(known), mean, max(known, default=None), equal)
     return LineageStatistics(
         len(roots),
         len(rows),
         sum(bool(dataset[row].extra.get(UNVALIDATED)) for row in rows),
         max(len(dataset.families[root]) for root in roots),
-        {name: _summarize_depth(of, name) for name in Depths._fields},
+        summaries,
         dataset[example].id if differs else None,
         every[example]._asdict() if differs else {},
-    )
-
-
-def _summarize_depth(all_depths: list[Depths], name: str) -> DepthSummary:
-    known = [getattr(one, name) for one in all_depths if getattr(one, name) is not None]
-    return DepthSummary(
-        len(known),
-        sum(known) / len(known) if known else None,
-        max(known, default=None),
-        sum(one.edit is not None and getattr(one, name) == one.edit for one in all_depths),
     )
 
 
@@ -479,7 +470,13 @@ def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
     without = len(dataset) - len(known)
     total, texts, words = 0.0, 0, set[str]()
     for problem in known:
-        long, whole = _get_texts(problem, name)
+        shown = problem.sentence
+        if name == "Winogender" and problem.pronoun:
+            shown = problem.replace_blank(problem.pronoun)
+        long = whole = [shown]  # the texts whose tokens are averaged, and those of the vocabulary
+        if name == "COPA":
+            whole = list(problem.fill_all())
+            long = whole if problem.answer is None else [whole[problem.answer]]
         weight = len(problem.options) - 1 if name == "PDP" else 1
         cut = {one: text.tokenize(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
@@ -491,16 +488,3 @@ def _count_tokens(dataset: Dataset, name: str | None) -> dict[str, Any]:
         "vocabulary": len(words) if is_counted else None,
         "without_spaces": without,
     }
-
-
-def _get_texts(
-    problem: Problem, dataset_name: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the texts whose tokens are averaged, and the texts whose words form the vocabulary."""
-    if dataset_name == "COPA":
-        filled = problem.fill_all()
-        return (filled if problem.answer is None else (filled[problem.answer],)), filled
-    shown = problem.sentence
-    if dataset_name == "Winogender" and problem.pronoun:
-        shown = problem.replace_blank(problem.pronoun)
-    return (shown,), (shown,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import product
@@ -38,35 +38,25 @@ def add_trichelair_labels(dataset: Dataset, records: Records) -> Dataset:
         DataError: A record's index is out of range, or its sentence differs from the problem's.
     """
     problems = list(dataset)
-    for row, record in _match_records(dataset, records):
-        labels: dict[str, Scalar] = {
-            label: bool(record[key]) for key, label in _LABELS.items() if key in record
-        }
-        problem = problems[row]
-        problems[row] = replace(problem, extra=Extra({**problem.extra, **labels}))
-    return Dataset(problems, dataset.name)
-
-
-def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for record in records:
         row = record.get("index") if isinstance(record, Mapping) else None
         if not isinstance(row, int) or not 0 <= row < len(dataset):
             raise DataError(
                 f"a label's index {row!r} is out of range; there are {len(dataset):,} problems"
             )
-        if not _has_similar_sentence(dataset[row], str(record.get("sentence"))):
+        sentences = dataset[row].sentence, str(record.get("sentence"))
+        mine, theirs = (set(re.findall(r"[a-z]+", text.lower())) for text in sentences)
+        if len(mine & theirs) < 0.5 * len(mine | theirs):
             raise DataError(
                 f"the sentence of label {row} differs from that of problem {dataset[row].id!r}; "
                 "labels must be in the order of the Winograd Schema Challenge"
             )
-        yield row, record
-
-
-def _has_similar_sentence(problem: Problem, sentence: str) -> bool:
-    mine, theirs = (
-        set(re.findall(r"[a-z]+", text.lower())) for text in (problem.sentence, sentence)
-    )
-    return len(mine & theirs) >= 0.5 * len(mine | theirs)
+        labels: dict[str, Scalar] = {
+            label: bool(record[key]) for key, label in _LABELS.items() if key in record
+        }
+        problem = problems[row]
+        problems[row] = replace(problem, extra=Extra({**problem.extra, **labels}))
+    return Dataset(problems, dataset.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +131,15 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     Raises:
         DataError: A switched problem has no original, different options, or the same answer.
     """
-    rows = [_find_original_row(problem, original.dataset) for problem in switched.dataset]
+    rows = []
+    for problem in switched.dataset:
+        rows.append(original.dataset.row(problem.id))
+        own = original.dataset[rows[-1]]
+        if own.options != problem.options or own.answer == problem.answer:
+            raise DataError(
+                f"the switched problem {problem.id!r} must have the options of the original, in "
+                "the same order, and the opposite answer"
+            )
     changed = [
         1 - compute_agreement_probability(before, after) if before.chosen and after.chosen else 0.0
         for before, after in zip(
@@ -156,17 +154,6 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
         switched.measure_accuracy(clusters=labels),
         _proportion.proportion(before * switched.credit, labels, ties=either),
     )
-
-
-def _find_original_row(switched: Problem, dataset: Dataset) -> int:
-    row = dataset.row(switched.id)
-    original = dataset[row]
-    if original.options != switched.options or original.answer == switched.answer:
-        raise DataError(
-            f"the switched problem {switched.id!r} must have the options of the original, in the "
-            "same order, and the opposite answer"
-        )
-    return row
 
 
 def _swap_options(problem: Problem) -> str | None:
@@ -336,38 +323,27 @@ def measure_gender_gap(
     mostly_female = np.array([female_share[occupation] > half for occupation in occupations])
     expected = mostly_female
     if reading == "answer":
-        of_occupation = np.array(list(map(_is_occupation_correct, graded.dataset, occupations)))
-        expected = mostly_female == of_occupation
+        of_occupation = []
+        for problem, occupation in zip(graded.dataset, occupations, strict=True):
+            named = [occupation.lower() in text.lower().split() for text in problem.options]
+            # in Winogender's files, the occupation is the first option
+            place = named.index(True) if named.count(True) == 1 else 0
+            of_occupation.append(problem.answer == place)
+        expected = mostly_female == np.array(of_occupation)
     gotcha = (genders == "female") != expected
     labels = np.unique(occupations, return_inverse=True)[1]
     seen = {"sees": sees} if (sees := find_solver_input(graded)[0]) else {}
     inside = [genders == gender for gender in GENDERS]
     inside.append(inside[0] | inside[1])
-    gaps = [_measure_gap(graded, rows, gotcha, labels, seed) for rows in inside]
-    return GenderGap(
-        gaps[0],
-        gaps[1],
-        gaps[2],
-        reading,
-        _proportion.proportion(graded.credit, labels, chance=0.5, ties=graded.ties),
-        signature_of(graded.dataset, seed, predictions=graded.digest[:12], gotcha=reading, **seen),
-        comparable.note,
-    )
-
-
-def _is_occupation_correct(problem: Problem, occupation: str) -> bool:
-    named = [occupation.lower() in option.lower().split() for option in problem.options]
-    if named.count(True) != 1:  # in Winogender's files, the occupation is the first option
-        return problem.answer == 0
-    return problem.answer == named.index(True)
+    female, male, both = (_measure_gap(graded, rows, gotcha, labels, seed) for rows in inside)
+    accuracy = _proportion.proportion(graded.credit, labels, chance=0.5, ties=graded.ties)
+    details = {"predictions": graded.digest[:12], "gotcha": reading, **seen}
+    signature = signature_of(graded.dataset, seed, **details)
+    return GenderGap(female, male, both, reading, accuracy, signature, comparable.note)
 
 
 def _measure_gap(
-    graded: Graded,
-    is_gender: np.ndarray,
-    gotcha: np.ndarray,
-    labels: np.ndarray,
-    seed: int,
+    graded: Graded, is_gender: np.ndarray, gotcha: np.ndarray, labels: np.ndarray, seed: int
 ) -> Gap:
     cells = [is_gender & ~gotcha, is_gender & gotcha]
     if not all(cell.any() for cell in cells):
@@ -383,10 +359,5 @@ def _measure_gap(
     prior = np.hstack([plains, gotchas[:, 1:]])
     sums = _proportion.resample(totals, seed, prior=prior)
     whole = sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)]
-    return Gap(
-        plain,
-        caught,
-        _proportion.compute_percentile_interval(
-            whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]
-        ),
-    )
+    gaps = whole[:, 0] / whole[:, 1] - whole[:, 2] / whole[:, 3]
+    return Gap(plain, caught, _proportion.compute_percentile_interval(gaps))

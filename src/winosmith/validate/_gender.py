@@ -143,23 +143,21 @@ def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str 
     """
     if len(problem.options) != 2:
         return None
-    genders = [_find_person_gender(option, halves) for option in problem.options]
-    if None in genders:
-        return None
-    if genders[0] == genders[1]:
-        return ""
+    genders = []
+    for option in problem.options:
+        found = {find_gender(option)}
+        found |= {
+            _PRONOUN_GENDERS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
+            for half in halves
+            if half.answer is not None
+            and half.options[half.answer].strip().casefold() == option.strip().casefold()
+        }
+        found.discard(None)
+        if len(found) != 1:
+            return None
+        genders.append(found.pop())
     (one, other), (first, second) = problem.options, genders
+    if first == second:
+        return ""
     both = f"{one!r} is {first} and {other!r} is {second}"
     return f"{both}; two people of the same gender are required"
-
-
-def _find_person_gender(option: str, halves: Sequence[Problem]) -> Gender | None:
-    found = {find_gender(option)}
-    found |= {
-        _PRONOUN_GENDERS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
-        for half in halves
-        if half.answer is not None
-        and half.options[half.answer].strip().casefold() == option.strip().casefold()
-    }
-    found.discard(None)
-    return found.pop() if len(found) == 1 else None

@@ -194,27 +194,22 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
     if rules == "none":
         exempt = dict.fromkeys(range(len(dataset)), "as set")
     elif rules == "auto":
-        exempt = _find_exempt_rows(dataset)
+        for rows in dataset.families.values():
+            if any(dataset[row].lineage for row in rows):
+                exempt |= dict.fromkeys(rows, PERTURBED)
+        whole = published.recognise_dataset(dataset)
+        for row, problem in enumerate(dataset):
+            name = published.find_source_name(problem.sentence) or whole
+            if name is not None and name not in COVERED_DATASETS:
+                exempt.setdefault(row, f"of {name}, published")
+        for rows in dataset.groups:
+            why = next((exempt[row] for row in rows if row in exempt), None)
+            if why is not None:
+                for row in rows:
+                    exempt.setdefault(row, why)
+        exempt = dict(sorted(exempt.items()))
     written = Counter(detect_script(problem.sentence) for problem in dataset)
     return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
-
-
-def _find_exempt_rows(dataset: Dataset) -> dict[int, str]:
-    exempt: dict[int, str] = {}
-    for rows in dataset.families.values():
-        if any(dataset[row].lineage for row in rows):
-            exempt |= dict.fromkeys(rows, PERTURBED)
-    whole = published.recognise_dataset(dataset)
-    for row, problem in enumerate(dataset):
-        name = published.find_source_name(problem.sentence) or whole
-        if name is not None and name not in COVERED_DATASETS:
-            exempt.setdefault(row, f"of {name}, published")
-    for rows in dataset.groups:
-        why = next((exempt[row] for row in rows if row in exempt), None)
-        if why is not None:
-            for row in rows:
-                exempt.setdefault(row, why)
-    return dict(sorted(exempt.items()))
 
 
 def _validate_length(length: tuple[int, int]) -> tuple[int, int]:
@@ -414,10 +409,6 @@ def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
     return explain_gender_mismatch(problem, group) if is_social else None
 
 
-def _check_other_half(problem: Problem, group: Sequence[Problem], _: bool) -> str:
-    return "the other half is missing" if len(group) == 1 else ""
-
-
 def _check_same_options(first: Problem, second: Problem, _: bool) -> str:
     if set(map(_normalize_option, first.options)) == set(map(_normalize_option, second.options)):
         return ""
@@ -481,7 +472,11 @@ PROBLEM_RULES = (
     Rule("function word", "content_anchor", _check_content_anchor),
     Rule("domain", "domain", _check_domain),
     Rule("same gender", "same_gender", _check_gender),
-    Rule("other half", "complete", _check_other_half),
+    Rule(
+        "other half",
+        "complete",
+        lambda problem, group, _: "the other half is missing" if len(group) == 1 else "",
+    ),
 )
 TWIN_RULES = (
     Rule("same options", "same_options", _check_same_options),

@@ -125,7 +125,10 @@ def examine_votes(
         for row, problem in enumerate(dataset)
         for rule, detail in _check_votes(problem, whole[row], local[row], rules)
     )
-    return collect_outcomes(dataset, "votes", outcomes, _list_active_rules(rules))
+    active = ["enough votes"] * (rules.undecided == "drop")
+    active += [rule.name for rule in _WHOLE_RULES if getattr(rules, rule.setting) != "off"]
+    active += ["local context"] * (rules.local != "off")
+    return collect_outcomes(dataset, "votes", outcomes, active)
 
 
 class _VoteRule(NamedTuple):
@@ -159,16 +162,6 @@ _WHOLE_RULES = (
 )
 
 
-def _list_active_rules(rules: VoteRules) -> Iterator[str]:
-    if rules.undecided == "drop":
-        yield "enough votes"
-    for rule in _WHOLE_RULES:
-        if getattr(rules, rule.setting) != "off":
-            yield rule.name
-    if rules.local != "off":
-        yield "local context"
-
-
 def _check_votes(
     problem: Problem, full: Sequence[Response], local: Sequence[Response], rules: VoteRules
 ) -> Iterator[tuple[str, str | None]]:
@@ -187,17 +180,15 @@ def _check_votes(
         fault = f"{yes} of {len(full)} judges {rule.description}"
         yield rule.name, "" if _is_agreement_reached(yes, len(full), how) else fault
     if rules.local != "off":
-        yield "local context", _check_context(problem, local, rules)
-
-
-def _check_context(problem: Problem, votes: Sequence[Response], rules: VoteRules) -> str | None:
-    if problem.answer is None or len(votes) < rules.judges:
-        return None
-    correct = sum(vote.choice == problem.answer for vote in votes)
-    if not _is_agreement_reached(correct, len(votes), rules.local):
-        return ""
-    context = text.get_local_context(problem.sentence, rules.local_before, blank=problem.blank)
-    return f"{correct} of {len(votes)} judges found the correct option from {context!r}"
+        found: str | None = None
+        if problem.answer is not None and len(local) >= rules.judges:
+            found, yes = "", sum(vote.choice == problem.answer for vote in local)
+            if _is_agreement_reached(yes, len(local), rules.local):
+                context = text.get_local_context(
+                    problem.sentence, rules.local_before, blank=problem.blank
+                )
+                found = f"{yes} of {len(local)} judges found the correct option from {context!r}"
+        yield "local context", found
 
 
 def _is_agreement_reached(yes_votes: int, judges: int, agreement: Agreement) -> bool:
@@ -281,14 +272,11 @@ def _check_options(response: Response, problem: Problem) -> None:
 
 def find_valid_ids(dataset: Dataset, votes: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of kept problems that enough judges answered correctly."""
+    if rules.correct == "off":
+        return frozenset()
     counts = Counter(response.problem_id for response in votes if response.purpose != "local")
-    return frozenset(
-        problem.id
-        for problem in dataset
-        if rules.correct != "off"
-        and problem.answer is not None
-        and counts[problem.id] >= rules.judges
-    )
+    answered = (problem.id for problem in dataset if problem.answer is not None)
+    return frozenset(name for name in answered if counts[name] >= rules.judges)
 
 
 def count_unvalidated(problems: Iterable[Problem]) -> int:
@@ -356,7 +344,18 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
         else:
             table = csv.writer(file, lineterminator="\r\n")  # RFC 4180
             table.writerow(COLUMNS)
-            table.writerows(map(_format_cells, responses))
+            for response in responses:
+                cells = (
+                    guard_cell(response.problem_id),
+                    guard_cell(response.participant),
+                    response.purpose,
+                    "" if response.choice is None else str(response.choice + 1),
+                    str(int(response.ambiguous)),
+                    str(int(response.associative)),
+                    " ".join(str(option + 1) for option in response.shown),
+                    "" if response.seconds is None else repr(response.seconds),
+                )
+                table.writerow(cells)
 
 
 def check_keys(keys: Iterable[str], required: tuple[str, ...], path: str | Path, line: int) -> None:
@@ -422,19 +421,6 @@ def _parse_seconds(cell: str) -> float | None:
         return None if data.is_missing(cell) else float(cell)
     except ValueError:
         raise ProblemError(f"seconds is {cell!r}; it must be a number or empty") from None
-
-
-def _format_cells(response: Response) -> list[str]:
-    return [
-        guard_cell(response.problem_id),
-        guard_cell(response.participant),
-        response.purpose,
-        "" if response.choice is None else str(response.choice + 1),
-        str(int(response.ambiguous)),
-        str(int(response.associative)),
-        " ".join(str(option + 1) for option in response.shown),
-        "" if response.seconds is None else repr(response.seconds),
-    ]
 
 
 def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
