@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,9 +28,6 @@ from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Answer, Remark, Round, Sitting
 from winosmith.web.take.sheets import read_sheet
-
-ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""Input of `humans.compute_results`: problems with answers, responses, and subjects."""
 
 
 def load_dataset(round_: Round) -> Dataset:
@@ -63,30 +60,32 @@ def load_sittings(round_: Round) -> list[humans.Sitting]:
         Prefetch("answers", Answer.objects.order_by("number")),
         Prefetch("remarks", Remark.objects.order_by("number", "pk")),
     )
-    return [_read_sitting(row) for row in rows]
-
-
-def _read_sitting(row: Sitting) -> humans.Sitting:
-    declared = dict(row.subject.declared)
-    native = declared.pop("native", None)
-    seen = [answer.seconds for answer in row.answers.all()]
-    known = [seconds for seconds in seen if seconds is not None]
-    return humans.Sitting(
-        row.subject.code,
-        read_sheet(row.sheet),
-        {
+    sittings = []
+    for row in rows:
+        answers, declared = row.answers.all(), dict(row.subject.declared)
+        native = declared.pop("native", None)
+        seen = [answer.seconds for answer in answers]
+        total = sum(seen) if seen and None not in seen else None
+        given = {
             answer.number: humans.Answer(answer.letter, _round_seconds(answer.seconds))
-            for answer in row.answers.all()
+            for answer in answers
             if answer.letter
-        },
-        _format_time(row.given),
-        _format_time(row.ended),
-        _round_seconds(sum(known)) if seen and len(known) == len(seen) else None,
-        _read_notes(row, "recognised"),
-        _read_notes(row, "word"),
-        {"yes": True, "no": False}.get(native or ""),
-        declared,
-    )
+        }
+        sittings.append(
+            humans.Sitting(
+                row.subject.code,
+                read_sheet(row.sheet),
+                given,
+                _format_time(row.given),
+                _format_time(row.ended),
+                _round_seconds(total),
+                _read_notes(row, "recognised"),
+                _read_notes(row, "word"),
+                {"yes": True, "no": False}.get(native),
+                declared,
+            )
+        )
+    return sittings
 
 
 def _read_notes(row: Sitting, kind: str) -> tuple[humans.SheetRemark, ...]:
@@ -105,18 +104,20 @@ def _format_time(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
-def gather_input(round_: Round, sittings: Sequence[humans.Sitting]) -> ResultsInput:
+def gather_input(
+    round_: Round, sittings: Sequence[humans.Sitting]
+) -> tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]:
     """Gather the input for `humans.compute_results`, without questions whose texts were erased."""
     dataset = load_dataset(round_)
     asked = set(dataset.ids)
     responses = tuple(one for one in humans.make_responses(sittings) if one.problem_id in asked)
     subjects = []
     for subject in humans.make_subjects(sittings):
-        taken = (
+        taken = tuple(
             replace(each, problems=tuple(p for p in each.problems if p in asked))
             for each in subject.taken
         )
-        subjects.append(replace(subject, taken=tuple(taken)))
+        subjects.append(replace(subject, taken=taken))
     return dataset, responses, tuple(subjects)
 
 
@@ -165,17 +166,21 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
     sittings = load_sittings(round_)
     dataset, responses, subjects = gather_input(round_, sittings)
     for sheet in map(read_sheet, round_.sheets.order_by("pk")):
-        _write_records(out, f"{prefix}sheets/{sheet.name}.json", [humans.make_sheet_record(sheet)])
+        record = humans.make_sheet_record(sheet)
+        out.write_lines(f"{prefix}sheets/{sheet.name}.json", [dump_json(record) + "\n"])
     for record in map(humans.make_answers_record, sittings):
         name = f"{prefix}answers/answers-{record['subject']}-{record['sheet']}.json"
         with out.write(name) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
     write_votes(responses, out.path / f"{prefix}responses.jsonl")
     out.add(f"{prefix}responses.jsonl")
-    _write_records(out, f"{prefix}subjects.jsonl", map(humans.make_subject_record, subjects))
+    records = map(humans.make_subject_record, subjects)
+    out.write_lines(f"{prefix}subjects.jsonl", (dump_json(record) + "\n" for record in records))
     humans.write_ledger(load_ledger(round_), out.path / f"{prefix}ledger.json")
     out.add(f"{prefix}ledger.json")
-    _write_records(out, f"{prefix}{PRIVATE}/schemas.jsonl", map(make_problem_record, dataset))
+    records = map(make_problem_record, dataset)
+    name = f"{prefix}{PRIVATE}/schemas.jsonl"
+    out.write_lines(name, (dump_json(record) + "\n" for record in records))
     held = Sitting.objects.filter(subject__round=round_, held=True).count()
     return {
         "sheets": round_.sheets.count(),
@@ -186,41 +191,26 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
     }
 
 
-def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None:
-    with out.write(name) as file:
-        file.writelines(dump_json(record) + "\n" for record in records)
-
-
 def make_results_context(round_: Round) -> dict[str, Any]:
-    figures = round_.figures
-    if not figures:
-        return {"fault": _("Nobody has submitted an answer.")}
-    if fault := figures.get("fault"):
-        return {"fault": fault}
+    figures = round_.figures or {"fault": _("Nobody has submitted an answer.")}
+    if "fault" in figures:
+        return figures
     asked = {item["problem"] for test in figures["tests"] for item in test["items"]}
     texts = {row.ref: row for row in Problem.objects.filter(ref__in=asked)}
-    return {
-        "share": to_percent(figures["right"] / figures["answers"]),
-        "right": figures["right"],
-        "answers": figures["answers"],
-        "subjects": figures["subjects"],
-        "tests": [_make_test_context(test, texts) for test in figures["tests"]],
-        "halves": figures["halves"],
-        "pace": figures["pace"],
-        "recognised": figures["recognised"],
-        "words": figures["words"],
-    }
-
-
-def _make_test_context(test: Mapping[str, Any], texts: Mapping[str, Problem]) -> dict[str, Any]:
-    items = sorted(test["items"], key=lambda item: item["right"] / item["asked"])
-    return {
-        "name": test["name"],
-        "facts": _list_test_facts(test),
-        "subjects": test["people"],
-        "items": [{**item, "row": texts.get(item["problem"])} for item in items],
-        "flagged": sum(item["flagged"] for item in items),
-    }
+    tests = [
+        {
+            "name": test["name"],
+            "facts": _list_test_facts(test),
+            "subjects": test["people"],
+            "items": [
+                {**item, "row": texts.get(item["problem"])}
+                for item in sorted(test["items"], key=lambda item: item["right"] / item["asked"])
+            ],
+            "flagged": sum(item["flagged"] for item in test["items"]),
+        }
+        for test in figures["tests"]
+    ]
+    return {**figures, "share": to_percent(figures["right"] / figures["answers"]), "tests": tests}
 
 
 def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -85,7 +85,10 @@ def open_round(
     made = humans.make_sheets(stored, **options)
     with writing():
         _check_name(name)
-        _set_embargo(rows.values())
+        embargoed = [row.pk for row in rows.values() if row.embargo]
+        for row in Problem.objects.filter(pk__in=embargoed, embargo=False):
+            set_embargo(row)
+            row.log_event("embargo", reason=_("it is in a human test"))
         opened = Round.objects.create(
             name=name,
             title=title,
@@ -128,7 +131,22 @@ def plan_round(
                 _("the problem %r has no answer to compare people’s answers with") % problem.id
             )
     for row in _find_site_problems(dataset).values():
-        _check_site_problem(row, dataset, public)
+        if row.gold or row.state not in (State.VALID, State.JUDGING):
+            what = _("a gold question") if row.gold else row.get_state_display()
+            raise InputError(
+                _("the problem %(ref)r can’t be in a test: on this site, it is %(what)s")
+                % {"ref": row.ref, "what": what}
+            )
+        if row.answer != dataset[dataset.row(row.ref)].answer:
+            raise InputError(_("the problem %r has a different answer on this site") % row.ref)
+        if row.public and not public:
+            raise InputError(
+                _(
+                    "the problem %r is public on this site, so people may have read "
+                    "both halves; use other problems, or allow problems that are already public"
+                )
+                % row.ref
+            )
     return humans.make_sheets(dataset, **options)
 
 
@@ -147,32 +165,6 @@ def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     rows = Problem.objects.select_related("twin__contributor")
     queries = (rows.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return {row.ref: row for query in queries for row in query}
-
-
-def _check_site_problem(row: Problem, dataset: Dataset, allow_public: bool) -> None:
-    if row.gold or row.state not in (State.VALID, State.JUDGING):
-        what = _("a gold question") if row.gold else row.get_state_display()
-        raise InputError(
-            _("the problem %(ref)r can’t be in a test: on this site, it is %(what)s")
-            % {"ref": row.ref, "what": what}
-        )
-    if row.answer != dataset[dataset.row(row.ref)].answer:
-        raise InputError(_("the problem %r has a different answer on this site") % row.ref)
-    if row.public and not allow_public:
-        raise InputError(
-            _(
-                "the problem %r is public on this site, so people may have read "
-                "both halves; use other problems, or allow problems that are already public"
-            )
-            % row.ref
-        )
-
-
-def _set_embargo(problems: Any) -> None:
-    for row in Problem.objects.filter(pk__in=[row.pk for row in problems if row.embargo]):
-        if not row.embargo:
-            set_embargo(row)
-            row.log_event("embargo", reason=_("it is in a human test"))
 
 
 @dataclass(frozen=True, slots=True)

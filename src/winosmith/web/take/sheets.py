@@ -159,7 +159,18 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
     met = find_known_problems(person, round_)
     spoilt = {sheet.test for sheet in rows.values() if get_problem_ids([sheet]) & met}
     free = [read_sheet(sheet) for sheet in rows.values() if sheet.test not in spoilt]
-    ledger, mark = _load_ledger(person, rows.values()), _make_ledger_name(person.pk, 0)
+    assigned = Sitting.objects.order_by("pk").values_list(
+        "subject__person", "subject", "sheet__code", "state"
+    )
+    own = Sheet.objects.filter(sittings__subject__person=person)
+    ledger = humans.Ledger(
+        tuple(
+            humans.Assignment(_make_ledger_name(who, row), code, state)
+            for who, row, code, state in assigned
+        ),
+        {sheet.code: read_sheet(sheet) for sheet in (*rows.values(), *own)},
+    )
+    mark = _make_ledger_name(person.pk, 0)
     try:
         assignment = humans.assign(ledger, free, mark, new_sheet=True, seed=round_.seed)
     except DataError:
@@ -170,20 +181,6 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
             )
         ) from None
     return rows[assignment[1].code]
-
-
-def _load_ledger(person: Person, sheets: Iterable[Sheet]) -> humans.Ledger:
-    assigned = Sitting.objects.order_by("pk").values_list(
-        "subject__person", "subject", "sheet__code", "state"
-    )
-    own = Sheet.objects.filter(sittings__subject__person=person)
-    return humans.Ledger(
-        tuple(
-            humans.Assignment(_make_ledger_name(who, row), code, state)
-            for who, row, code, state in assigned
-        ),
-        {sheet.code: read_sheet(sheet) for sheet in (*sheets, *own)},
-    )
 
 
 def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
@@ -426,11 +423,8 @@ def erase_subject(person: Person, texts: bool) -> None:
             for part in ("recognised", "words", "pace"):
                 figures[part] = [e for e in figures.get(part, ()) if e["subject"] != subject.code]
             subject.round.save(update_fields=["figures"])
-    if texts:
-        _blank_erased_items(person)
-
-
-def _blank_erased_items(person: Person) -> None:
+    if not texts:
+        return
     erased = Problem.objects.filter(twin__contributor=person, released=False)
     gone = set(erased.values_list("ref", flat=True))
     rounds = Round.objects.filter(materials__problem__ref__in=gone).distinct()

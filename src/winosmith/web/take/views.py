@@ -159,23 +159,17 @@ def show_question(request: HttpRequest, ref: str, number: int) -> HttpResponseBa
     asked = sheets.read_sheet(sitting.sheet)
     if not 1 <= number <= len(asked):
         raise Http404
-    if request.method == "POST":
-        return _process_answer(request, sitting, asked, number)
-    if sitting.state != Sitting.State.GIVEN:
-        return redirect("take:sheet", ref=ref)
-    return _render_question(request, sitting, asked, number)
-
-
-def _process_answer(
-    request: HttpRequest, sitting: Sitting, asked: humans.Sheet, number: int
-) -> HttpResponseBase:
+    if request.method != "POST":
+        if sitting.state != Sitting.State.GIVEN:
+            return redirect("take:sheet", ref=ref)
+        return _render_question(request, sitting, asked, number)
     person, sent = request.user, request.POST
     to = {"next": number + 1, "back": number - 1}.get(sent.get("do", "next"))
     shown_next = max(1, to or number)
     next_url = (
-        reverse("take:question", args=[sitting.ref, shown_next])
+        reverse("take:question", args=[ref, shown_next])
         if shown_next <= len(asked)
-        else reverse("take:end", args=[sitting.ref])
+        else reverse("take:end", args=[ref])
     )
 
     def store_answer() -> None:
@@ -185,8 +179,8 @@ def _process_answer(
         )
         for name, kind in NOTE_KINDS.items():
             if name in sent:
-                sheets.store_question_note(person, sitting.ref, number, kind, sent[name])
-        sheets.store_answer(person, sitting.ref, number, sent.get("letter", ""), seconds, to=to)
+                sheets.store_question_note(person, ref, number, kind, sent[name])
+        sheets.store_answer(person, ref, number, sent.get("letter", ""), seconds, to=to)
 
     render_again = partial(_render_question, request, sitting, asked, number)
     return _process_form(request, store_answer, next_url, render_again)
