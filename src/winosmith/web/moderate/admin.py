@@ -124,20 +124,16 @@ def _redirect_to_login(request: HttpRequest, extra_context: Any = None) -> HttpR
     return redirect(f"{reverse('people:login')}?{urlencode({'next': to})}")
 
 
-def _register_models() -> None:
-    admin.site.login = _redirect_to_login
-    admin.site.enable_nav_sidebar = False
-    admin.site.index_title = _("Tables")
-    if admin.site.is_registered(Group):
-        admin.site.unregister(Group)
-    for app in SHOWN_APPS:
-        for model in apps.get_app_config(app).get_models():
-            # Django's admin has no pages for models with composite keys.
-            hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
-            if model._meta.model_name in TITLES:
-                model._meta.verbose_name_plural = TITLES[model._meta.model_name]
-            if not hidden and not admin.site.is_registered(model):
-                admin.site.register(model, DocumentAdmin if model is Document else ReadOnlyAdmin)
-
-
-_register_models()
+admin.site.login = _redirect_to_login
+admin.site.enable_nav_sidebar = False
+admin.site.index_title = _("Tables")
+if admin.site.is_registered(Group):
+    admin.site.unregister(Group)
+for app in SHOWN_APPS:
+    for model in apps.get_app_config(app).get_models():
+        # Django's admin has no pages for models with composite keys.
+        hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
+        if model._meta.model_name in TITLES:
+            model._meta.verbose_name_plural = TITLES[model._meta.model_name]
+        if not hidden and not admin.site.is_registered(model):
+            admin.site.register(model, DocumentAdmin if model is Document else ReadOnlyAdmin)

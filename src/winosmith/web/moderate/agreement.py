@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q
 
 from winosmith.metrics import wilson_interval
 from winosmith.web._cache import get_cached_stats
@@ -120,21 +120,14 @@ def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[o
         yield (one, other, pair.n, pair.same, *shown, pair.waits)
 
 
-def _get_votes() -> QuerySet[Slot]:
-    return Slot.objects.votes().filter(excluded=False, holder__erased=None)
-
-
-def _select_judges(judge: Person | None) -> list[int]:
-    votes, first = _get_votes(), []
-    if judge is not None:
-        theirs, first = votes.filter(holder=judge).values("problem"), [judge.pk]
-        votes = votes.filter(problem__in=theirs).exclude(holder=judge)
-    rows = votes.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-    return [*first, *rows.values_list("holder", flat=True)[: MAX_JUDGES - len(first)]]
-
-
 def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
-    judges = _select_judges(judge)
+    votes = Slot.objects.votes().filter(excluded=False, holder__erased=None)
+    judges, others_votes = [], votes
+    if judge is not None:
+        theirs, judges = votes.filter(holder=judge).values("problem"), [judge.pk]
+        others_votes = votes.filter(problem__in=theirs).exclude(holder=judge)
+    most = others_votes.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
+    judges += most.values_list("holder", flat=True)[: MAX_JUDGES - len(judges)]
     conditions = {
         "holder__in": judges,
         "holder__gt": F("holder"),
@@ -144,7 +137,7 @@ def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
         "answered_at__isnull": False,
     }
     others = {f"problem__slots__{name}": value for name, value in conditions.items()}
-    rows = _get_votes().filter(holder__in=judges, **others).order_by()
+    rows = votes.filter(holder__in=judges, **others).order_by()
     found = rows.values_list("holder", "problem__slots__holder", "choice", "problem__slots__choice")
     waiting = Q(provisional=True) | Q(problem__slots__provisional=True)
     found = found.annotate(n=Count("pk"), waits=Count("pk", filter=waiting))

@@ -150,7 +150,17 @@ def _check_not_undone(batch: Batch) -> None:
 
 def _process_chunk(batch: Batch) -> bool:
     """Process a batch's next chunk in the caller's transaction; return whether it was the last."""
-    chunk, note = list(_list_items(batch)[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
+    rows: QuerySet[Any]
+    if batch.undoes:
+        events = Event.objects.filter(batch=batch.undoes.mark, pk__lt=batch.cursor)
+        rows = events.select_related("problem").order_by("-pk")
+    else:
+        if batch.picked:
+            rows = Problem.objects.filter(ref__in=dict(batch.picked))
+        else:
+            rows = filter_queue(QueueFilters.read(batch.where))
+        rows = rows.filter(pk__gt=batch.cursor, pk__lte=batch.newest).order_by("pk")
+    chunk, note = list(rows[:CHUNK]), {"reason": batch.reason, "batch": batch.mark}
     for row in chunk:
         batch.cursor = row.pk
         try:
@@ -172,18 +182,6 @@ def _process_chunk(batch: Batch) -> bool:
             batch.left_count += 1
     batch.save()
     return len(chunk) < CHUNK
-
-
-def _list_items(batch: Batch) -> QuerySet[Any]:
-    """Return the problems (or the events to undo) that the batch has not processed yet."""
-    if batch.undoes:
-        events = Event.objects.filter(batch=batch.undoes.mark, pk__lt=batch.cursor)
-        return events.select_related("problem").order_by("-pk")
-    if batch.picked:
-        rows = Problem.objects.filter(ref__in=dict(batch.picked))
-    else:
-        rows = filter_queue(QueueFilters.read(batch.where))
-    return rows.filter(pk__gt=batch.cursor, pk__lte=batch.newest).order_by("pk")
 
 
 MAX_SELECTED = 200
@@ -244,12 +242,6 @@ class ActionRequest:
             return len(self.picks)
         return filter_queue(self.filters).filter(pk__lte=newest[1]).count()
 
-    def get_reason(self, action: decisions.Action) -> str:
-        reasons = action.list_reasons()
-        is_valid = self.preset is not None and 0 <= self.preset < len(reasons)
-        reason = decisions.to_site_language(reasons[self.preset or 0]) if is_valid else ""
-        return " ".join(filter(None, (reason, self.text)))
-
     def apply(self, person: Person, action: decisions.Action) -> Batch:
         """Apply the action to the selected problems, or to all matches.
 
@@ -257,7 +249,11 @@ class ActionRequest:
             ConflictError: The only problem has changed since the moderator saw it.
             InputError: See `apply_to_selected`; or the number of matches has changed.
         """
-        name, reason = action.name, self.get_reason(action)
+        name, reasons = action.name, action.list_reasons()
+        reason = self.text
+        if self.preset is not None and 0 <= self.preset < len(reasons):
+            preset = decisions.to_site_language(reasons[self.preset])
+            reason = f"{preset} {self.text}".strip()
         if not self.all_matching:
             return apply_to_selected(person, name, self.picks, reason)
         count = self.count_problems(self.newest)

@@ -365,13 +365,8 @@ def decide(
         if action.name == "restore":
             in_force = reversed(get_events_in_force(now))
             state = next(event.before for event in in_force if event.before != State.WITHDRAWN)
-        note: dict[str, Any] = {
-            "actor": person,
-            "kind": action.name,
-            "reason": reason,
-            "batch": batch,
-        }
-        event = _carry_out(now, action.name, state, **note)
+        columns = {"actor": person, "kind": action.name, "reason": reason, "batch": batch}
+        event = _carry_out(now, action.name, state, **columns)
         if action.name in APPEAL_ANSWERS:
             Appeal.objects.filter(problem=now, answer=None).update(answer=event)
         votes = now.events.filter(kind__in=("exclude-vote", "include-vote"), after=State.WITHDRAWN)
@@ -391,38 +386,28 @@ def _find_obstacle(action: Action, problem: Problem) -> str:
     if problem.gold and action.name not in ("withdraw", "restore"):
         return gettext("it is a gold question: its answer is known, and it is not part of the data")
     if action.name in ("embargo", "lift"):
-        return _find_embargo_obstacle(action, problem)
+        version = getattr(problem, "version", None)
+        covered = version is not None and version.covered
+        if action.name == "embargo" and problem.embargo and not covered:
+            return gettext("it is already under embargo")
+        if action.name == "lift" and not problem.embargo:
+            return gettext("it is not under embargo")
+        if action.name == "lift" and covered:
+            return gettext(
+                "the problem that it was perturbed from is under embargo; lift that embargo instead"
+            )
     if action.name == "decline" and get_open_appeal(problem) is None:
         return gettext("no appeal is open")
     if action.name == "restore":
-        return _find_restore_obstacle(problem)
-    return ""
-
-
-def _find_embargo_obstacle(action: Action, problem: Problem) -> str:
-    version = getattr(problem, "version", None)
-    covered = version is not None and version.covered
-    if action.name == "embargo" and problem.embargo and not covered:
-        return gettext("it is already under embargo")
-    if action.name == "lift" and not problem.embargo:
-        return gettext("it is not under embargo")
-    if action.name == "lift" and covered:
-        return gettext(
-            "the problem that it was perturbed from is under embargo; lift that embargo instead"
-        )
-    return ""
-
-
-def _find_restore_obstacle(problem: Problem) -> str:
-    in_force = get_events_in_force(problem)
-    if _is_erased(problem):
-        return gettext("its contributor asked for erasure")
-    if not in_force or in_force[-1].after != State.WITHDRAWN:
-        return gettext("its earlier state is unknown")
-    last = next(event for event in reversed(in_force) if event.before != State.WITHDRAWN)
-    theirs = (event.kind == "withdraw" and not event.batch for event in in_force)
-    if last.kind != "withdraw" or any(theirs):
-        return gettext("its contributor withdrew it")
+        in_force = get_events_in_force(problem)
+        if _is_erased(problem):
+            return gettext("its contributor asked for erasure")
+        if not in_force or in_force[-1].after != State.WITHDRAWN:
+            return gettext("its earlier state is unknown")
+        last = next(event for event in reversed(in_force) if event.before != State.WITHDRAWN)
+        theirs = (event.kind == "withdraw" and not event.batch for event in in_force)
+        if last.kind != "withdraw" or any(theirs):
+            return gettext("its contributor withdrew it")
     return ""
 
 
@@ -468,9 +453,9 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         check_may_decide(person, problem)
         if reason_against := _find_undo_obstacle(event, problem, get_events_in_force(problem)):
             raise InputError(reason_against)
-        note: dict[str, Any] = {"actor": person, "kind": UNDO, "reason": reason, "batch": batch}
         action = _OPPOSITES.get(event.kind, "")
-        taken = _carry_out(problem, action, event.before, undoes=event, **note)
+        columns = {"actor": person, "kind": UNDO, "reason": reason, "batch": batch}
+        taken = _carry_out(problem, action, event.before, undoes=event, **columns)
         Appeal.objects.filter(answer=event).update(answer=None)
         return taken
 

@@ -228,17 +228,13 @@ def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
 Kind = Appointment.Kind
 
 
-def may_manage(person: Person, other: Person) -> bool:
-    """Return whether a person may change the roles and votes of another person.
+def get_possible_changes(person: Person, other: Person) -> list[Any]:
+    """Return the kinds of changes that a person may make to another person.
 
     Moderators change judges, but never admins or themselves. Visitors have no role.
     """
     is_other = other.pk != person.pk and other.is_active and not other.anonymous
-    return person.can_moderate and is_other and not other.is_superuser
-
-
-def get_possible_changes(person: Person, other: Person) -> list[Any]:
-    if not may_manage(person, other):
+    if not person.can_moderate or not is_other or other.is_superuser:
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
     judged = get_judging_records([other])[other.pk]

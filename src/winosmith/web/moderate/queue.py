@@ -185,7 +185,12 @@ def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
     if filters.hint:
         query = filter_problems_with_hints(query).filter(hints__icontains=filters.hint)
     if filters.domain:
-        query = _filter_domain(query, filters.domain)
+        twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=filters.domain.lower())
+        keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
+        if len(keys) < RARE_LIMIT:
+            query = query.filter(twin__in=keys)
+        else:
+            query = query.filter(twin__domain__iexact=filters.domain)
     if filters.by:
         contributor = find_person(filters.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
@@ -225,14 +230,6 @@ def _apply_only_filter(query: QuerySet[Problem], only: str) -> QuerySet[Problem]
     return query.filter(**{only: True})
 
 
-def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
-    keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
-    if len(keys) < RARE_LIMIT:
-        return query.filter(twin__in=keys)
-    return query.filter(twin__domain__iexact=domain)
-
-
 def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) -> Page:
     """Return the page after the key in `cursor`, or the page before it if "-" precedes the key."""
     backwards, key = cursor.startswith("-"), cursor.removeprefix("-")
@@ -240,7 +237,11 @@ def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) 
     ascending = bool(filters.oldest) != backwards
     query = filter_queue(filters)
     if start is not None:
-        query = query.filter(_make_after_condition(start, ascending=ascending))
+        at = start.created
+        if ascending:  # the first condition can use an index
+            query = query.filter(created__gte=at).exclude(created=at, pk__lte=start.pk)
+        else:
+            query = query.filter(created__lte=at).exclude(created=at, pk__gte=start.pk)
     order = ("created", "pk") if ascending else ("-created", "-pk")
     rows = list(query.order_by(*order)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
@@ -252,14 +253,6 @@ def get_page(filters: QueueFilters, cursor: str = "", *, size: int = PAGE_SIZE) 
         filters.make_query(after=f"-{rows[0].pk}") if rows and earlier else "",
         filters.make_query(after=f"{rows[-1].pk}") if rows and later else "",
     )
-
-
-def _make_after_condition(start: Problem, *, ascending: bool) -> Q:
-    """Return the condition for rows after `start`; its first part can use an index."""
-    created = start.created
-    if ascending:
-        return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
-    return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
 def count_pending() -> dict[str, int]:

@@ -387,7 +387,15 @@ def _render_person(
     one = members.get_member_record(other)
     held = one["judged"].held
     suspects = trust.get_suspect_problems(held) if held is not None else Problem.objects.none()
-    is_for_gold = held is not None and held.cause == trust.GOLD
+    mistaken = ""
+    if held is not None and held.cause == trust.GOLD and settings.RULES.hold_gold_percent:
+        mistaken = _(
+            "A careful judge, who answers %(careful)s of the gold questions correctly, "
+            "is put on hold by mistake in %(mistaken)s of checks."
+        ) % {
+            "careful": pages.to_percent(trust.CAREFUL_ACCURACY, 0),
+            "mistaken": pages.to_percent(trust.compute_false_hold_rate(), 2),
+        }
     possible = members.get_possible_changes(request.user, other)
     context = {
         "one": one,
@@ -399,7 +407,7 @@ def _render_person(
         ],
         "suspects": suspects.order_by("-pk")[:MAX_PROBLEMS],
         "suspect_count": suspects.count(),
-        "mistaken": _make_mistaken_hold_note() if is_for_gold else "",
+        "mistaken": mistaken,
         "named": other.name if request.user.is_superuser and not other.anonymous else "",
         "erasable": request.user.is_superuser and not other.erased,
         "own": other.pk == request.user.pk,
@@ -411,15 +419,3 @@ def _render_person(
         "reason": reason,
     }
     return render(request, "moderate/person.html", context, status=422 if error else 200)
-
-
-def _make_mistaken_hold_note() -> str:
-    if not settings.RULES.hold_gold_percent:
-        return ""
-    return _(
-        "A careful judge, who answers %(careful)s of the gold questions correctly, "
-        "is put on hold by mistake in %(mistaken)s of checks."
-    ) % {
-        "careful": pages.to_percent(trust.CAREFUL_ACCURACY, 0),
-        "mistaken": pages.to_percent(trust.compute_false_hold_rate(), 2),
-    }

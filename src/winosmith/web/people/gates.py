@@ -181,7 +181,11 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
-    raise RateLimitError(action, _compute_retry_time(before, row.count, limit, hour, now))
+    if row.count + 1 <= limit:
+        again = max(now, hour + HOUR * (1 - (limit - row.count - 1) / max(1, before)))
+    else:
+        again = hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, row.count))
+    raise RateLimitError(action, again)
 
 
 def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
@@ -202,14 +206,6 @@ def rate_limit_typing(actor: HttpRequest | Person, action: str, limit: int) -> N
     that may be submitted with the form.
     """
     rate_limit_reading(actor, action, TYPING_FACTOR * limit)
-
-
-def _compute_retry_time(
-    previous: int, count: int, limit: int, hour: datetime, now: datetime
-) -> datetime:
-    if count + 1 <= limit:
-        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, previous)))
-    return hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count))
 
 
 def undo_rate_limit_count(actor: HttpRequest | Person | str, action: str) -> None:

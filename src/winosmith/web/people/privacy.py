@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -152,48 +152,36 @@ def export_personal_data(person: Person) -> dict[str, Any]:
             for a in person.agreements.select_related("document")
         ],
         **{name: describe(person) for name, (describe, _table) in exporters.items()},
+        "other": {},
     }
-    data["other"] = {
-        f"{model._meta.label}.{column}": rows
-        for model, column in _find_columns_with_people()
-        if (rows := _export_rows(model, column, person))
-    }
+    described = {"people.Agreement", *(table for _describe, table in exporters.values())}
+    for relation in Person._meta.get_fields(include_hidden=True):
+        if not relation.auto_created or relation.concrete or relation.field.name == "contributor":
+            continue
+        label = relation.related_model._meta.label
+        if label not in described:
+            rows = _export_rows(relation.related_model, relation.field.name, person)
+            data["other"] |= {f"{label}.{relation.field.name}": rows} if rows else {}
     return data
 
 
-def _find_columns_with_people() -> list[tuple[type[Model], str]]:
-    own = {"people.Agreement", *(table for _describe, table in exporters.values())}
-    return [
-        (relation.related_model, relation.field.name)
-        for relation in Person._meta.get_fields(include_hidden=True)
-        if relation.auto_created
-        and not relation.concrete
-        and relation.field.name != "contributor"
-        and relation.related_model._meta.label not in own
-    ]
-
-
 def _export_rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
-    rows = model._base_manager.filter(**{column: person})
-    about = [field.name for field in model._meta.concrete_fields if field.name in reference_names]
-    if about:
-        rows = rows.select_related(*(reference_names[name][0] for name in about))
-    # The stored order could reveal more.
-    return sorted((_export_row(row, about, person) for row in rows), key=str)
-
-
-def _export_row(row: Model, about: Iterable[str], person: Person) -> dict[str, Any]:
-    """Return a row without keys, other people's data, or anything that reveals gold questions.
+    """Return rows without keys, other people's data, or anything that reveals gold questions.
 
     A problem's id is included if the person may see it; other ids could reveal gold questions.
     """
-    values = {
-        field.name: getattr(row, field.attname)
-        for field in row._meta.concrete_fields
-        if field.name not in SECRET_COLUMNS and not field.is_relation
-    }
-    names = {name: reference_names[name][1](person, getattr(row, name)) for name in about}
-    return values | {name: known for name, known in names.items() if known is not None}
+    fields = model._meta.concrete_fields
+    own = [f for f in fields if f.name not in SECRET_COLUMNS and not f.is_relation]
+    named = {f.name: reference_names[f.name] for f in fields if f.name in reference_names}
+    rows = model._base_manager.filter(**{column: person})
+    if named:
+        rows = rows.select_related(*(relation for relation, _name in named.values()))
+    exported = []
+    for row in rows:
+        names = {key: name(person, getattr(row, key)) for key, (_relation, name) in named.items()}
+        known = {key: name for key, name in names.items() if name is not None}
+        exported.append({field.name: getattr(row, field.attname) for field in own} | known)
+    return sorted(exported, key=str)  # the stored order could reveal more
 
 
 def withdraw_texts(person: Person) -> int:
@@ -321,14 +309,10 @@ def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
         "people": idle,
         "mails": mails,
     }
-    deleted = {name: _delete_in_chunks(rows) for name, rows in old.items()}
+    deleted = dict.fromkeys(old, 0)
+    for name, rows in old.items():
+        while keys := list(rows.values_list("pk", flat=True)[:CHUNK]):
+            with writing():
+                rows.model.objects.filter(pk__in=keys).delete()
+            deleted[name] += len(keys)
     return deleted | {name: clean(now, before) for name, clean in cleaners.items()}
-
-
-def _delete_in_chunks(query: QuerySet) -> int:
-    deleted = 0
-    while keys := list(query.values_list("pk", flat=True)[:CHUNK]):
-        with writing():
-            query.model.objects.filter(pk__in=keys).delete()
-        deleted += len(keys)
-    return deleted

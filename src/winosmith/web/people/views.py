@@ -466,8 +466,16 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
         return redirect(to)
     error = ""
     if request.method == "POST":
-        error = _store_agreement(request, judging=judging)
-        if not error:
+        try:
+            if not request.POST.get("agree"):
+                raise InputError(_("Tick the box to agree; if you don’t agree, you can only read."))
+            if person is None:
+                gates.rate_limit(request, "consent", MAX_CONSENTS)
+            shown = gates.read_shown_documents(request)
+            privacy.save_agreement(gates.get_or_create_writer(request), shown, judging=judging)
+        except InputError as problem:
+            error = str(problem)
+        else:
             messages.success(request, _("Thank you. You can start."))
             return redirect(to)
     context = {
@@ -480,20 +488,6 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
         ).exists(),
     }
     return render(request, "people/consent.html", context, status=422 if error else 200)
-
-
-def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
-    """Store the agreement; return the form's error, or ""."""
-    if not request.POST.get("agree"):
-        return _("Tick the box to agree; if you don’t agree, you can only read.")
-    try:
-        if gates.get_current_writer(request) is None:
-            gates.rate_limit(request, "consent", MAX_CONSENTS)
-        shown = gates.read_shown_documents(request)
-        privacy.save_agreement(gates.get_or_create_writer(request), shown, judging=judging)
-    except InputError as error:
-        return str(error)
-    return ""
 
 
 @require_safe
