@@ -55,7 +55,7 @@ def _people() -> dict[str, Any]:
         "other": make("the-other"),
         "judge": make("the-judge", is_judge=True),
         "moderator": make("the-moderator", is_moderator=True, is_judge=True),
-        "admin": Person.objects.create_superuser("the-admin"),
+        "admin": make("the-admin", is_judge=True, is_moderator=True, is_superuser=True),
     }
     for role, person in people.items():
         save_agreement(person)

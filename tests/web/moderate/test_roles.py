@@ -32,7 +32,7 @@ def test_moderators_grant_and_revoke_the_judge_role(db: Any, eva: Any, bob: Any)
 
 @pytest.mark.parametrize("kind", ["judge", "no-judge", "moderator", "no-moderator", "pause"])
 def test_own_role_and_admins_cannot_be_changed(db: Any, eva: Any, kind: str, adam: Any) -> None:
-    other = Person.objects.create_superuser("abel")
+    other = Person.objects.create_user("abel", is_superuser=True)
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other)):
         with pytest.raises(InputError, match="can’t make this change"):
             _change_person(who, whom, kind)

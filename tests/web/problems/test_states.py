@@ -8,7 +8,7 @@ from tests.web.conftest import BOTH
 from tests.web.making import single
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.people.gates import KeyReusedError, new_key, process_once
+from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem, State
 from winosmith.web.problems.states import move
@@ -40,7 +40,7 @@ def test_form_key_is_refused_for_another_form(db: Any, ann: Any) -> None:
     assert process_once(ann, key, "/a/", lambda: {"n": 1}) == ({"n": 1, "form": "/a/"}, True)
     assert process_once(ann, key, "/a/", lambda: {"n": 2}) == ({"n": 1, "form": "/a/"}, False)
     did: list[int] = []
-    with pytest.raises(KeyReusedError, match="already submitted from this page"):
+    with pytest.raises(InputError, match="already submitted from this page"):
         process_once(ann, key, "/b/", lambda: did.append(1) or {})
     assert did == []
 

@@ -36,14 +36,14 @@ class BreakError(BaseException):
 
 def _interrupt(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Interrupt the round at the start of the step with this name."""
-    place = running.ProgressReporter._find_step
+    start_step = running.ProgressReporter.__call__
 
-    def broken(self: Any, title: str) -> int:
+    def broken(self: Any, title: str, total: int | None) -> Any:
         if title == name:
             raise BreakError
-        return place(self, title)
+        return start_step(self, title, total)
 
-    monkeypatch.setattr(running.ProgressReporter, "_find_step", broken)
+    monkeypatch.setattr(running.ProgressReporter, "__call__", broken)
 
 
 def test_interrupted_round_resumes_and_places_every_problem(

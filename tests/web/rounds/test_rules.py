@@ -11,7 +11,7 @@ from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
 from winosmith.web.rounds import running as rules
 from winosmith.web.rounds.models import Place, Round, get_stage_label
-from winosmith.web.rounds.running import BusyError, create_round
+from winosmith.web.rounds.running import create_round
 
 
 def _start(name: str = "one", **table: Any) -> Any:
@@ -83,18 +83,18 @@ def test_too_small_pool_is_refused(db: Any) -> None:
 def test_second_unfinished_round_is_refused(db: Any) -> None:
     fill(10)
     first = _start()
-    with pytest.raises(rules.BusyError, match="one is not finished"):
+    with pytest.raises(InputError, match="one is not finished"):
         _start(name="two")
     rules.cancel_round(first)
     _start(name="two")
-    with pytest.raises(rules.BusyError, match="two is not finished"):
+    with pytest.raises(InputError, match="two is not finished"):
         rules.resume_round(first)
 
 
 def test_only_one_of_many_simultaneous_rounds_starts(database: Any) -> None:
     fill(10, votes=False)
-    came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=BusyError)
-    (made,) = [one for one in came if not isinstance(one, BusyError)]
+    came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=InputError)
+    (made,) = [one for one in came if not isinstance(one, InputError)]
     assert list(Round.objects.all()) == [made]
 
 

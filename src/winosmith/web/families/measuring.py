@@ -28,7 +28,7 @@ from winosmith.web.families.trees import DEPTHS
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
+from winosmith.web.problems.records import as_public, iter_public_rows, load_keys
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.read.downloads import HeadedFile, encode_for_digest
 
@@ -80,9 +80,7 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
     query = get_answered_problems(model, families=families)
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
     data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
-    for chunk in iter_rows(
-        load_keys(query.order_by("place")), select_columns(get_public_problems())
-    ):
+    for chunk in iter_public_rows(load_keys(query.order_by("place"))):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in load_predictions(model, known):

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.apps import apps
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.forms import ModelForm
@@ -20,7 +20,6 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
-from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Document, Session
 from winosmith.web.people.privacy import publish_document
@@ -73,7 +72,8 @@ class NewVersionForm(ModelForm):
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean()
         newest = Document.objects.filter(kind=values.get("kind")).order_by("-version").first()
-        if newest and newest.text.strip() == values.get("text", "").strip():
+        text = values.get("text", "").replace("\r\n", "\n").strip()
+        if newest and newest.text.strip() == text:
             raise ValidationError(
                 _("This text is already the current version; change it to make a new one.")
             )
@@ -103,11 +103,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         if change:
             raise PermissionDenied
         newest = Document.objects.filter(kind=obj.kind).order_by("-version").first()
-        try:
-            made = publish_document(obj.kind, obj.text, licence=newest.licence if newest else "")
-        except InputError as error:
-            self.message_user(request, str(error), messages.ERROR)
-            raise PermissionDenied(str(error)) from None
+        made = publish_document(obj.kind, obj.text, licence=newest.licence if newest else "")
         obj.pk, obj.version, obj.created = made.pk, made.version, made.created
 
 

@@ -97,11 +97,7 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     found = get_cached_stats(f"moderate.agreement.{key}", lambda: _compute_pairs(judge))
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
     names = {key: get_pseudonym(person) for key, person in people.items()}
-    return [
-        (names[pair.one], names[pair.other], pair)
-        for pair in found
-        if pair.one in names and pair.other in names
-    ]
+    return [(names[pair.one], names[pair.other], pair) for pair in found]
 
 
 COLUMNS = (

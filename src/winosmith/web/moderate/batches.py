@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, QuerySet
-from django.http import QueryDict
+from django.http import Http404, QueryDict
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -193,7 +193,6 @@ class ActionRequest:
     """A moderator's request for an action, with its reason once it is confirmed.
 
     Attributes:
-        action: The action; None for an unknown name.
         picks: The ids of selected problems, each with the newest event that the moderator saw.
         all_matching: Whether to use all matches of `filters` instead of the selected problems.
         return_path: The page to return to.
@@ -203,7 +202,7 @@ class ActionRequest:
         expected: The number of problems that the moderator saw.
     """
 
-    action: decisions.Action | None
+    action: decisions.Action
     picks: tuple[tuple[str, int], ...]
     all_matching: bool
     filters: QueueFilters
@@ -215,13 +214,17 @@ class ActionRequest:
 
     @classmethod
     def read(cls, form: QueryDict) -> ActionRequest:
+        """Read a request from a form; raise Http404 if the action is unknown."""
+        action = decisions.ACTIONS.get(form.get("action", ""))
+        if action is None:
+            raise Http404
         parts = [pick.rpartition(":") for pick in form.getlist("pick")[:MAX_SELECTED]]
         event, newest, expected, preset = (
             int(form.get(name, "")) if is_number(form.get(name, "")) else -1
             for name in ("event", "newest", "expected", "preset")
         )
         return cls(
-            decisions.ACTIONS.get(form.get("action", "")),
+            action,
             tuple((ref, int(seen)) for ref, _colon, seen in parts if is_number(seen)),
             form.get("everything") == "1",
             QueueFilters.read(form.get("where", "")),
@@ -242,14 +245,14 @@ class ActionRequest:
             return len(self.picks)
         return filter_queue(self.filters).filter(pk__lte=newest[1]).count()
 
-    def apply(self, person: Person, action: decisions.Action) -> Batch:
+    def apply(self, person: Person) -> Batch:
         """Apply the action to the selected problems, or to all matches.
 
         Raises:
             ConflictError: The only problem has changed since the moderator saw it.
             InputError: See `apply_to_selected`; or the number of matches has changed.
         """
-        name, reasons = action.name, action.list_reasons()
+        name, reasons = self.action.name, self.action.list_reasons()
         reason = self.text
         if self.preset is not None and 0 <= self.preset < len(reasons):
             preset = decisions.to_site_language(reasons[self.preset])

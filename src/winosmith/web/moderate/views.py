@@ -19,7 +19,7 @@ from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
-from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, Action, ConflictError
+from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.people.gates import moderators_only, process_form
 from winosmith.web.people.models import Person, find_person, get_pseudonym
@@ -67,10 +67,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 @moderators_only
 def ask_reason(request: HttpRequest) -> HttpResponse:
-    asked = batches.ActionRequest.read(request.GET)
-    if asked.action is None:
-        raise Http404
-    return _render_confirmation(request, asked, asked.action)
+    return _render_confirmation(request, batches.ActionRequest.read(request.GET))
 
 
 @require_POST
@@ -78,24 +75,21 @@ def ask_reason(request: HttpRequest) -> HttpResponse:
 def apply_action(request: HttpRequest) -> HttpResponse:
     """Apply a confirmed action once; if the problem has changed, show its current state."""
     asked = batches.ActionRequest.read(request.POST)
-    action = asked.action
-    if action is None:
-        raise Http404
     person = request.user
     try:
-        result = process_form(request, person, lambda: {"mark": asked.apply(person, action).mark})
+        result = process_form(request, person, lambda: {"mark": asked.apply(person).mark})
     except ConflictError as conflict:
         (row,) = dossier.list_problem_rows(person, [conflict.problem])
         context = {
             "asked": asked,
             "error": conflict,
             "row": row,
-            "reasons": action.list_reasons(has_appeal=bool(row["appeal"])),
+            "reasons": asked.action.list_reasons(has_appeal=bool(row["appeal"])),
             "since": [dossier.make_history_entry(event) for event in conflict.since],
         }
         return render(request, "moderate/conflict.html", context, status=409)
     except InputError as error:
-        return _render_confirmation(request, asked, action, error)
+        return _render_confirmation(request, asked, error)
     return redirect(_get_next_url(asked.return_path, result["mark"]))
 
 
@@ -151,10 +145,7 @@ def handle_job(request: HttpRequest, mark: str) -> HttpResponse:
 
 
 def _render_confirmation(
-    request: HttpRequest,
-    asked: batches.ActionRequest,
-    action: Action,
-    error: InputError | None = None,
+    request: HttpRequest, asked: batches.ActionRequest, error: InputError | None = None
 ) -> HttpResponse:
     at = batches.get_newest_event_and_problem()
     rows = dossier.list_problem_rows(request.user, asked.get_selected_problems())
@@ -165,7 +156,7 @@ def _render_confirmation(
         "at": at,
         "count": asked.count_problems(at),
         "rows": rows,
-        "reasons": action.list_reasons(has_appeal=appealed),
+        "reasons": asked.action.list_reasons(has_appeal=appealed),
     }
     return render(request, "moderate/ask.html", context, status=422 if error else 200)
 

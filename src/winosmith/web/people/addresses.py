@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -59,7 +58,21 @@ def get_client_address(request: HttpRequest) -> str:
     header = str(request.META.get("HTTP_X_FORWARDED_FOR", ""))
     hops = header.split(",") if header.strip() else []
     chain = [*hops, str(request.META.get("REMOTE_ADDR", ""))]
-    proxies = _count_trusted_proxies(chain)
+    expected = settings.RULES.proxies if settings.SITE.public_url else 0
+    if isinstance(expected, int):
+        proxies = min(expected, len(hops))
+        missing = len(hops) < expected
+    else:
+        networks = [ip_network(name, strict=False) for name in expected]
+        trusted = [
+            found is not None and any(found in network for network in networks)
+            for found in map(read_address, reversed(chain))
+        ]
+        # The first address is never a proxy's.
+        proxies = min([*trusted, False].index(False), len(hops))
+        missing = not hops and trusted[0]
+    if missing:
+        _log_fault(MISSING, "")
     if hops and not proxies:
         _log_fault(UNNAMED, chain[-1])
     text = chain[-1 - proxies]
@@ -67,26 +80,6 @@ def get_client_address(request: HttpRequest) -> str:
     if found is None:
         _log_fault(UNREADABLE, text)
     return str(found or "")
-
-
-def _count_trusted_proxies(chain: Sequence[str]) -> int:
-    """Count the trusted proxies at the end of a chain of addresses, never counting the first."""
-    expected = settings.RULES.proxies if settings.SITE.public_url else 0
-    last = len(chain) - 1
-    if isinstance(expected, int):
-        passed = min(expected, last)
-        missing = last < expected
-    else:
-        networks = [ip_network(name, strict=False) for name in expected]
-        trusted = [
-            found is not None and any(found in network for network in networks)
-            for found in map(read_address, reversed(chain))
-        ]
-        passed = min([*trusted, False].index(False), last)
-        missing = not last and trusted[0]
-    if missing:
-        _log_fault(MISSING, "")
-    return passed
 
 
 def get_network(address: str) -> str:

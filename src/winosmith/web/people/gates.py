@@ -257,10 +257,6 @@ def render_paused_part(request: HttpRequest, error: RateLimitError) -> HttpRespo
     return part
 
 
-class KeyReusedError(InputError):
-    """The form's key was already used by another form."""
-
-
 def new_key() -> str:
     return secrets.token_hex(16)
 
@@ -289,7 +285,7 @@ def process_once(
         results = Done.objects.filter(person=person, key=key).values_list("result", flat=True)
         if result := next(iter(results), None):
             if result.get("form") != form:
-                raise KeyReusedError(
+                raise InputError(
                     _("Another form was already submitted from this page; open the page again.")
                 )
             return result, False

@@ -43,10 +43,6 @@ class PersonManager(BaseUserManager["Person"]):
         person.save(using=self._db)
         return person
 
-    def create_superuser(self, name: str, password: str | None = None, **fields: Any) -> Person:
-        every = {"is_judge": True, "is_moderator": True, "is_superuser": True}
-        return self.create_user(name, password, **{**every, **fields})
-
     def create_anonymous(self) -> Person:
         return self.create_user(f"anonymous-{secrets.token_hex(12)}", anonymous=True)
 
@@ -227,12 +223,6 @@ class Session(AbstractBaseSession):
     person = models.ForeignKey(
         Person, models.CASCADE, null=True, blank=True, related_name="sessions"
     )
-
-    @classmethod
-    def get_session_store_class(cls) -> type[Any]:
-        from winosmith.web.people.gates import SessionStore
-
-        return SessionStore
 
 
 class SiteKey(models.Model):

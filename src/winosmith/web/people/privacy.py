@@ -224,27 +224,21 @@ def erase(person: Person, texts: bool) -> None:
         person.email, person.mail_news = "", False
         person.set_unusable_password()
         person.save()
-        _log_erasure(person, digest, texts)
+        # Restoring a backup undoes the erasure, so a log next to the database records it. The line
+        # is on the disk before the commit, so that a crash loses no entry. A line truncated by a
+        # crash ends at the first newline of the next entry.
+        entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
+        line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
+        path = settings.SITE.folder / ERASURES
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _compute_erasure_digest(person: Person) -> str:
     # Only a backup still has the salt to compute it.
     return models.make_digest("erased", f"{person.pk}:{person.salt}")
-
-
-def _log_erasure(person: Person, digest: str, texts: bool) -> None:
-    """Append an erasure to a log next to the database, because restoring a backup undoes it.
-
-    The line is on the disk before the commit, so that a crash loses no entry. A line truncated by a
-    crash ends at the first newline of the next entry.
-    """
-    entry = {"at": timezone.now().isoformat(), "person": person.pk, "digest": digest}
-    line = f"\n{json.dumps({**entry, 'texts': texts})}\n".encode()
-    path = settings.SITE.folder / ERASURES
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb") as file:
-        file.write(line)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def has_erasure_log() -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import compress
+from itertools import compress, count
 from pathlib import Path
 
 import numpy as np
@@ -96,9 +96,8 @@ def measure_association(halves: Sequence[AnyHalf]) -> Meter:
 
 def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:
     options = [_get_unique_words(option) for option in half.options]
-    if half.answer is None or len(options) < 2 or not all(options):
-        return Reading(None)
-    if not 0 <= half.answer < len(options):
+    is_complete = len(options) > 1 and all(options)
+    if half.answer is None or not is_complete or not 0 <= half.answer < len(options):
         return Reading(None)
     sentence = _get_unique_words(half.sentence)
     known = pairs.get_weights(
@@ -156,21 +155,15 @@ class PairWeights:
         """Compute the weights from problems with answers, reading one problem at a time."""
         from winosmith.solve import WordAssociation
 
-        read = 0
-
-        def count_and_yield() -> Iterator[Problem]:
-            nonlocal read
-            for problem in problems:
-                read += 1
-                yield problem
-
-        known = WordAssociation.trained_on_pairs(count_and_yield(), smoothing=SMOOTHING).weights
+        numbers = count()
+        read = (problem for problem, _number in zip(problems, numbers, strict=False))
+        known = WordAssociation.trained_on_pairs(read, smoothing=SMOOTHING).weights
         digests = np.fromiter(map(_hash_pair, known), np.uint64, len(known))
         weights = np.fromiter((weight for (weight,) in known.values()), np.float64, len(known))
         order = np.argsort(digests)
         table = np.zeros((2, len(known) + 1), np.uint64)
         table[0, 1:], table[1, 1:] = digests[order], weights[order].view(np.uint64)
-        table[1, 0] = read
+        table[1, 0] = next(numbers)
         return cls(table)
 
     @classmethod

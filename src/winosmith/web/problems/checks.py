@@ -25,7 +25,7 @@ from winosmith.problem import BLANK
 from winosmith.report import percent
 from winosmith.text import FUNCTION_WORDS, normalize, split_words
 from winosmith.web.people.models import Person, to_latin
-from winosmith.web.problems.lookalikes import AnyHalf, Lookalike, find_lookalikes
+from winosmith.web.problems.lookalikes import AnyHalf, find_lookalikes
 from winosmith.web.problems.models import Problem
 
 _CONTACTS = re.compile(
@@ -75,7 +75,7 @@ _OPENERS = frozenset(
 """Words that often start a sentence before a name."""
 
 
-def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
+def find_flagged_words(text: str, word_list: Sequence[str]) -> list[str]:
     """Return the listed words and phrases in a text, including disguised spellings.
 
     A listed word matches only itself, ignoring case. If it ends in "*", it matches as a prefix.
@@ -83,9 +83,15 @@ def find_flagged_words(text: str, word_list: Iterable[str]) -> list[str]:
     >>> find_flagged_words("What an IDIOT, idiotically!", ["idiot", "dunce*"])
     ['idiot']
     """
-    word_list = tuple(word_list)
     shown = normalize_appearance(text) if word_list else ""
-    return [word for word in word_list if word.strip(" *") and _compile_pattern(word).search(shown)]
+    found = []
+    for listed in word_list:
+        word = normalize_appearance(listed.strip())
+        inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
+        end = "" if word.endswith("*") else r"(?!\w)"
+        if inside and re.search(rf"(?<!\w){inside}{end}", shown):
+            found.append(listed)
+    return found
 
 
 def find_contact_data(text: str) -> list[str]:
@@ -107,12 +113,20 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
     ['Ada Lovelace']
     """
     own = {option.strip() for option in options}
-    found: list[str] = []
-    for first, second in _iter_capitalised_pairs(text):
-        if {first, second} & own or {first.lower(), second.lower()} & _NOT_NAMES:
-            continue
-        found.append(f"{first} {second}")
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    starts, before = True, ""
+    for word in split_words(text):
+        initial = bool(_INITIAL.fullmatch(word))
+        bare = word if initial else re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
+        name = bare if _CAPITALISED.fullmatch(bare) else ""
+        if starts and name.lower() in FUNCTION_WORDS | _OPENERS:
+            name = ""
+        lower = {before.lower(), name.lower()}
+        if before and name and not ({before, name} & own or lower & _NOT_NAMES):
+            found[f"{before} {name}"] = None
+        starts = bool(_ENDS_SENTENCE.search(word)) and not initial
+        before = "" if starts or word.endswith(",") else name
+    return list(found)
 
 
 def find_shouting(text: str) -> list[str]:
@@ -124,27 +138,6 @@ def find_shouting(text: str) -> list[str]:
     loud = [w for w in re.findall(r"\b[^\W\d_]{4,}\b", text) if w.isupper()]
     marks = re.findall(r"[!?]{2,}", text)
     return [*(loud if len(loud) > MAX_WORDS_IN_CAPITALS else ()), *marks]
-
-
-def _compile_pattern(phrase: str) -> re.Pattern[str]:
-    word = normalize_appearance(phrase.strip())
-    begins = word.endswith("*")
-    inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
-    return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
-
-
-def _iter_capitalised_pairs(text: str) -> Iterable[tuple[str, str]]:
-    starts, before = True, ""
-    for word in split_words(text):
-        initial = bool(_INITIAL.fullmatch(word))
-        bare = word if initial else re.sub(r"['’]s?$", "", word.strip("\"'“”‘’().,;:?!"))
-        name = bare if _CAPITALISED.fullmatch(bare) else ""
-        if starts and name.lower() in FUNCTION_WORDS | _OPENERS:
-            name = ""
-        if before and name:
-            yield before, name
-        starts = bool(_ENDS_SENTENCE.search(word)) and not initial
-        before = "" if starts or word.endswith(",") else name
 
 
 def find_invisible(text: str) -> list[str]:
@@ -170,7 +163,10 @@ def find_foreign_lookalikes(text: str) -> list[str]:
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter.isascii() for letter in letters) * 2 <= len(letters):
         return []  # mostly written in another script, to which these letters belong
-    return sorted({_get_character_name(letter) for letter in letters if _looks_latin(letter)})
+    foreign = {letter for letter in letters if not letter.isascii() and to_latin(letter) != letter}
+    names = map(_get_character_name, foreign)
+    # Some Latin letters look like others, such as the Turkish dotless i.
+    return sorted(name for name in names if not name.startswith("LATIN "))
 
 
 def normalize_appearance(text: str) -> str:
@@ -182,11 +178,6 @@ def normalize_appearance(text: str) -> str:
     plain = normalize(text, "NFKC")
     shown = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
     return "".join(map(to_latin, shown)).casefold()
-
-
-def _looks_latin(letter: str) -> bool:
-    is_latin = _get_character_name(letter).startswith("LATIN ")  # such as the Turkish dotless i
-    return not letter.isascii() and not is_latin and to_latin(letter) != letter
 
 
 def _get_character_name(letter: str) -> str:
@@ -316,21 +307,15 @@ def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) 
     ]
 
 
-def get_first_advice(checks: Sequence[Check]) -> str:
-    halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
-    for verdict in ("fail", "todo"):
-        for check in checks:
-            if check.verdict == verdict and check.advice:
-                return halves[check.half] + check.advice
-    return ""
-
-
 def summarize(checks: Sequence[Check]) -> dict[str, Any]:
     times = Counter(check.verdict for check in checks)
+    halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
+    advised = (check for check in checks if check.verdict in ("fail", "todo") and check.advice)
+    first = min(advised, key=lambda check: check.verdict == "todo", default=None)
     return {
         "passed": times["pass"],
         "all": len(checks) - times["unchecked"],
-        "next": get_first_advice(checks),
+        "next": halves[first.half] + first.advice if first else "",
         "ready": not times["fail"] and not times["todo"],
     }
 
@@ -412,7 +397,16 @@ def find_contributor_hints(
         include_hidden=include_hidden,
         limit=MAX_FINDINGS,
     )
-    similar = dict.fromkeys(map(_describe_lookalike, near))
+    similar: dict[str, None] = {}
+    for hit in near:
+        if hit.source:
+            hint = _("shares {share} of its words with {ref} in {source}")
+        elif hit.sentence is None:
+            hint = _("shares most of its words with a problem on this site that is not public")
+        else:
+            hint = _("shares {share} of its words with {ref} on this site")
+        values = {"share": percent(hit.share, 0), "ref": hit.ref, "source": hit.source}
+        similar[hint.format(**values)] = None
     return [*find_text_hints(halves, settings.RULES.words_to_flag), *similar]
 
 
@@ -455,15 +449,3 @@ def _find_issues(
         tuple(name for t in texts for name in find_invisible(t)),
         tuple(name for t in texts for name in find_foreign_lookalikes(t)),
     )
-
-
-def _describe_lookalike(hit: Lookalike) -> str:
-    """Return the hint for a near-duplicate; a hidden text is not quoted."""
-    share = percent(hit.share, 0)
-    if hit.source:
-        return _("shares {share} of its words with {ref} in {source}").format(
-            share=share, ref=hit.ref, source=hit.source
-        )
-    if hit.sentence is None:
-        return _("shares most of its words with a problem on this site that is not public")
-    return _("shares {share} of its words with {ref} on this site").format(share=share, ref=hit.ref)

@@ -9,7 +9,7 @@ this is only because of an ancestor. Therefore, no query needs the tree to find 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,13 +73,20 @@ def measure_depths(
     size of the family. If a text on the path was erased, the lineage depth is None; if the root's
     text was erased, the edit depth is also None.
     """
-    row = Datum(
-        "new",
-        sentence,
-        _PLACEHOLDER_OPTIONS,
-        lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared),
-    )
-    found = depths(Dataset([*_iter_path_problems(path), row]))[-1]
+    root = str(path[0].pk)
+    problems = []
+    for at, row in enumerate(path):
+        own = row.record.get("lineage") or {}
+        problem = {
+            "id": str(row.pk),
+            "sentence": row.sentence,
+            "options": list(_PLACEHOLDER_OPTIONS),
+            "lineage": {**own, "root": root, "parent": str(path[at - 1].pk)} if at else None,
+        }
+        problems.append(parse_problem(problem))
+    lineage = Lineage(root, str(path[-1].pk), edits, declared)
+    problems.append(Datum("new", sentence, _PLACEHOLDER_OPTIONS, lineage=lineage))
+    found = depths(Dataset(problems))[-1]
     erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
         lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
@@ -131,23 +138,6 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
         digest=hash_version(problem.sentence, problem.options),
         **columns,
     )
-
-
-def _iter_path_problems(path: Sequence[Problem]) -> Iterator[Datum]:
-    root = str(path[0].pk)
-    for at, row in enumerate(path):
-        record = None
-        if at:
-            own = row.record.get("lineage") or {}
-            record = {**own, "root": root, "parent": str(path[at - 1].pk)}
-        yield parse_problem(
-            {
-                "id": str(row.pk),
-                "sentence": row.sentence,
-                "options": list(_PLACEHOLDER_OPTIONS),
-                "lineage": record,
-            }
-        )
 
 
 UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)

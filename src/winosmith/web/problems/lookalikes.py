@@ -140,7 +140,11 @@ def find_lookalikes(
         list({number: None for own in numbers for number in own})
     )
     if family and stored:
-        stored = _exclude_family(stored, family)
+        # A large family must not crowd out other sentences.
+        kin = Remembered.objects.filter(pk__in={key for _, key in stored})
+        kin = kin.filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
+        kin_keys = set(kin.values_list("pk", flat=True))
+        stored = [pair for pair in stored if pair[1] not in kin_keys]
     likeliest = [_rank_keys(stored, set(own)) for own in numbers]
     if not any(likeliest):
         return []
@@ -150,10 +154,14 @@ def find_lookalikes(
     key: Any
     for words, keys in zip(asked, likeliest, strict=True):
         for row in filter(None, map(rows.get, keys)):
-            share = _measure_overlap(row, words, root)
-            if share < MIN_SHARE:
-                continue
             problem = row.problem
+            indexed = problem or row
+            theirs = get_words_to_compare(indexed.sentence, indexed.options)
+            share = compute_word_overlap(words, theirs)
+            near_root = 0.0 if root is None else compute_word_overlap(theirs, root)
+            # An identical sentence that is not the root is reported although the root is similar.
+            if share < MIN_SHARE or (near_root >= MIN_SHARE and (share < 1 or near_root == 1)):
+                continue
             if problem is None:
                 key, shown = row.pk, Lookalike(row.source, share, row.ref, row.sentence)
             elif is_visible_to(reader, problem):
@@ -182,18 +190,6 @@ def _load_sentences(keys: set[int], skip_twin: int | None) -> dict[int, Remember
         if row.problem is None
         or not (row.problem.twin_id in skipped or row.problem.state in REMOVED_STATES)
     }
-
-
-def _measure_overlap(row: Remembered, words: Sequence[str], root: Sequence[str] | None) -> float:
-    """Return the fraction of shared words; 0 if the row is similar only because the root is.
-
-    An identical sentence that is not the root is still reported.
-    """
-    own = row.problem or row
-    theirs = get_words_to_compare(own.sentence, own.options)
-    share = compute_word_overlap(words, theirs)
-    near = 0.0 if root is None else compute_word_overlap(theirs, root)
-    return 0.0 if near >= MIN_SHARE and (share < 1 or near == 1) else share
 
 
 def index_problems(*problems: Problem, new: bool = False) -> None:
@@ -294,16 +290,6 @@ def _rank_keys(stored: Sequence[tuple[int, int]], hashes: set[int]) -> list[int]
     return nlargest(MAX_COMPARED, weights, key=weights.__getitem__)
 
 
-def _exclude_family(
-    stored: Sequence[tuple[int, int]], family: Problem
-) -> Sequence[tuple[int, int]]:
-    """Remove a family's keys from the matches, so that a large family doesn't crowd out others."""
-    rows = Remembered.objects.filter(pk__in={key for _, key in stored})
-    rows = rows.filter(Q(problem__version__root=family) | Q(problem__twin=family.twin_id))
-    kin = set(rows.values_list("pk", flat=True))
-    return [pair for pair in stored if pair[1] not in kin]
-
-
 def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
     """Return a sentence's words for comparison: lower-case, no punctuation, masked options.
 
@@ -311,8 +297,12 @@ def get_words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str
     ['•', 'thanked', 'the', '•', 'because', '•', 'was', 'kind']
     """
     words = list(_iter_plain_words(sentence))
-    for option in sorted((_get_option_words(option) for option in options), key=len, reverse=True):
-        words = list(_mask_option(words, option))
+    masked = []
+    for option in options:
+        own = list(_iter_plain_words(option))
+        masked.append(own[1:] if len(own) > 1 and own[0] in _ARTICLES else own)
+    for option_words in sorted(masked, key=len, reverse=True):
+        words = list(_mask_option(words, option_words))
     return [PLACEHOLDER if word == BLANK else word for word in words]
 
 
@@ -362,11 +352,6 @@ def _iter_plain_words(text: str) -> Iterator[str]:
     for token in tokenize(text):
         if token == BLANK or any(map(str.isalnum, token)):
             yield token.lower()
-
-
-def _get_option_words(option: str) -> list[str]:
-    words = list(_iter_plain_words(option))
-    return words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
 
 
 def _mask_option(words: Sequence[str], option: Sequence[str]) -> Iterator[str]:

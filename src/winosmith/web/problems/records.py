@@ -8,7 +8,7 @@ because the number of changed tokens reveals no words.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from winosmith.lineage import MEASURED, UNVALIDATED
 from winosmith.records import make_problem_record, parse_problem
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.problems.models import Problem, State, Version
+from winosmith.web.problems.states import get_public_problems
 
 CHUNK = 1000
 """Number of rows that an export reads, and keeps in memory, at a time."""
@@ -42,15 +43,27 @@ def as_problem(row: Problem) -> Datum:
     extra = record.get("extra") or {}
     if record.get("validated") and row.state == State.VALID:
         extra = {key: value for key, value in extra.items() if key != UNVALIDATED}
+    twin = row.twin
+    if "origin" in record:
+        origin = record["origin"]
+    else:
+        origin = {
+            "source": twin.source or None,
+            "author": get_pseudonym(twin.contributor) if twin.contributor else None,
+            "created": twin.created.date().isoformat(),
+            "domain": twin.domain or None,
+            "anchor": twin.anchor or None,
+            "licence": twin.licence or None,
+        }
     return parse_problem(
         {
             "id": row.ref,
             "sentence": row.sentence,
             "options": row.options,
             "answer": row.answer,
-            "twin_id": None if record.get("single") else row.twin.ref,
+            "twin_id": None if record.get("single") else twin.ref,
             "pronoun": record.get("pronoun"),
-            "origin": record["origin"] if "origin" in record else _build_origin(row),
+            "origin": origin,
             "lineage": record.get("lineage"),
             "embargo": row.embargo,
             "extra": extra,
@@ -63,12 +76,12 @@ def load_keys(query: QuerySet[Problem]) -> array[int]:
     return array("q", found.iterator(chunk_size=10 * CHUNK))
 
 
-def iter_rows(keys: Sequence[int], query: QuerySet[Problem]) -> Iterator[list[Problem]]:
-    """Yield the query's rows that have the given keys, one chunk at a time.
+def iter_public_rows(keys: Sequence[int]) -> Iterator[list[Problem]]:
+    """Yield the public problems with the given keys, one chunk at a time, for `as_public`.
 
     No cursor stays open between chunks, even if the reader is slow.
     """
-    query = query.select_related("twin__contributor").order_by("id")
+    query = select_columns(get_public_problems()).order_by("id")
     for start in range(0, len(keys), CHUNK):
         yield list(query.filter(id__in=keys[start : start + CHUNK]))
 
@@ -123,18 +136,6 @@ def map_to_problem(datum: Datum) -> dict[str, Any]:
     }
 
 
-def _build_origin(row: Problem) -> Mapping[str, Any]:
-    twin = row.twin
-    return {
-        "source": twin.source or None,
-        "author": get_pseudonym(twin.contributor) if twin.contributor else None,
-        "created": twin.created.date().isoformat(),
-        "domain": twin.domain or None,
-        "anchor": twin.anchor or None,
-        "licence": twin.licence or None,
-    }
-
-
 def as_public(rows: Sequence[Problem]) -> list[Datum]:
     """Convert public rows to problems without hidden information.
 
@@ -144,13 +145,25 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     same results can be computed from the data as on the site.
     """
     data = [as_problem(row) for row in rows]
-    hidden = _find_hidden_ancestors(data)
-    perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
-    measured = _load_depths_below_hidden(perturbed)
-    return [
-        _remove_hidden_lineage(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
-        for row, datum in zip(rows, data, strict=True)
-    ]
+    lineages = {row.pk: datum.lineage for row, datum in zip(rows, data, strict=True)}
+    perturbed = {key: lineage for key, lineage in lineages.items() if lineage}
+    named = {name for lineage in perturbed.values() for name in (lineage.root, lineage.parent)}
+    ancestors = Problem.objects.filter(ref__in=named).exclude(public=True)
+    hidden = set(ancestors.values_list("ref", flat=True))
+    measured: dict[int, tuple[int | None, int | None]] = {}
+    if perturbed:
+        with connection.cursor() as cursor:
+            cursor.execute(_BELOW_HIDDEN % ", ".join(["%s"] * len(perturbed)), list(perturbed))
+            measured = {key: depths for key, *depths in cursor.fetchall()}
+    for at, row in enumerate(rows):
+        lineage = perturbed.get(row.pk)
+        if lineage and lineage.parent in hidden:
+            data[at] = replace(data[at], lineage=replace(lineage, edits=()))
+        if row.pk in measured:
+            by_name = zip(MEASURED.values(), measured[row.pk], strict=True)
+            known = {name: depth for name, depth in by_name if depth is not None}
+            data[at] = replace(data[at], extra=Extra({**data[at].extra, **known}))
+    return data
 
 
 def filter_by_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
@@ -172,31 +185,6 @@ def filter_by_kind(query: QuerySet[Problem], kind: str) -> QuerySet[Problem]:
     return query.filter(~Exists(perturbed.filter(problem=OuterRef("pk"))))
 
 
-def _find_hidden_ancestors(data: Iterable[Datum]) -> set[str]:
-    named = {
-        name
-        for datum in data
-        if datum.lineage
-        for name in (datum.lineage.root, datum.lineage.parent)
-    }
-    rows = Problem.objects.filter(ref__in=named).exclude(public=True)
-    return set(rows.values_list("ref", flat=True))
-
-
-def _remove_hidden_lineage(
-    datum: Datum, hidden: set[str], depths: tuple[int | None, int | None] | None
-) -> Datum:
-    lineage = datum.lineage
-    if lineage is not None and lineage.parent in hidden:
-        datum = replace(datum, lineage=replace(lineage, edits=()))
-    if depths is None:
-        return datum
-    lineage_depth, edit_depth = depths
-    by_name = {MEASURED["lineage"]: lineage_depth, MEASURED["edit"]: edit_depth}
-    known = {key: depth for key, depth in by_name.items() if depth is not None}
-    return replace(datum, extra=Extra({**datum.extra, **known}))
-
-
 _BELOW_HIDDEN = """
 WITH RECURSIVE path(start, above) AS (
     SELECT problem_id, parent_id FROM perturb_version
@@ -210,11 +198,3 @@ SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id
     WHERE NOT p.public
 )
 """
-
-
-def _load_depths_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
-    if not keys:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_BELOW_HIDDEN % ", ".join(["%s"] * len(keys)), list(keys))
-        return {key: (lineage, edit) for key, lineage, edit in cursor.fetchall()}

@@ -38,8 +38,7 @@ from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, mark_as_download
 from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, select_columns
-from winosmith.web.problems.states import get_public_problems
+from winosmith.web.problems.records import CHUNK, as_public, iter_public_rows, load_keys
 from winosmith.web.read.public import Filters, count_rows
 
 
@@ -131,11 +130,15 @@ def make_content(
     """
     state, columns, kept = hashlib.sha256(), set[str](), array("q")
     unfit, is_without_twins = dict[str, str](), True
-    for chunk in iter_rows(
-        load_keys(query.order_by("place")), select_columns(get_public_problems())
-    ):
+    for chunk in iter_public_rows(load_keys(query.order_by("place"))):
         data = as_public(chunk)
-        bad = _find_unfit_problems(data, file_format)
+        bad = {}
+        if file_format.name != "winosmith":
+            try:
+                _write_part(data, file_format)
+            except InputError:
+                reasons = formats.find_unwritable(data, file_format.name)
+                bad = {data[at].id: reason for at, reason in reasons.items()}
         unfit |= bad
         if file_format.name == TABLE:
             columns |= formats.list_columns(datum for datum in data if datum.id not in bad)
@@ -155,17 +158,6 @@ def encode_for_digest(datum: Datum) -> bytes:
     return (dump_json(make_problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _find_unfit_problems(data: list[Datum], file_format: Format) -> dict[str, str]:
-    if file_format.name == "winosmith":
-        return {}
-    try:
-        _write_part(data, file_format)
-    except InputError:
-        reasons = formats.find_unwritable(data, file_format.name)
-        return {data[at].id: reason for at, reason in reasons.items()}
-    return {}
-
-
 def _write_part(data: Sequence[Datum], file_format: Format, *, mark_single: bool = False) -> str:
     if file_format.name == "winosmith":
         return "".join(formats.to_lines(data, marked=mark_single))
@@ -183,7 +175,7 @@ def iter_file(content: Content) -> Generator[bytes, None, None]:
         yield _write_part([], content.file_format).encode()
         return
     state, count = hashlib.sha256(), 0
-    for chunk in iter_rows(content.rows, select_columns(get_public_problems())):
+    for chunk in iter_public_rows(content.rows):
         data = as_public(chunk)
         for datum in data:
             state.update(encode_for_digest(datum))

@@ -17,11 +17,8 @@ from django.core.validators import RegexValidator
 from django.db.models import Count, Exists, F, IntegerField, Max, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 from django.http import QueryDict
-from django.template.loader import render_to_string
-from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge.models import Verdict
@@ -120,15 +117,6 @@ AGREEMENTS = [("all", _("all agreed")), ("most", _("most agreed")), ("none", _("
 """Choices of the agreement filter."""
 
 
-def filter_by_agreement(query: QuerySet[Problem], level: str) -> QuerySet[Problem]:
-    """Filter problems by the judges' agreement, which is one of `AGREEMENTS`."""
-    if level == "none":
-        return query.filter(verdict=None)
-    if level == "most":
-        return query.filter(verdict__counts__contains=",")
-    return query.exclude(verdict=None).exclude(verdict__counts__contains=",")
-
-
 def make_card_context() -> dict[str, Any]:
     return {
         "figures": get_stats(),
@@ -136,13 +124,6 @@ def make_card_context() -> dict[str, Any]:
         "rules": settings.RULES,
         "documents": get_current_documents(),
     }
-
-
-def render_card_markdown(card: dict[str, Any], site_url: str) -> str:
-    """Render the data card as Markdown, always in the site's default language."""
-    context: dict[str, Any] = {"card": card, "address": site_url, "version": __version__}
-    with translation.override(settings.LANGUAGE_CODE):
-        return render_to_string("read/card.md", context)
 
 
 MAX_ROWS_COUNTED = 1_000
@@ -245,9 +226,17 @@ class Filters(forms.Form):
         if data["kind"]:
             query = filter_by_kind(query, data["kind"])
         if data["family"]:
-            query = _filter_public_family(query, data["family"])
-        if data["agreement"]:
-            query = filter_by_agreement(query, data["agreement"])
+            if get_public_problems().filter(ref=data["family"]).exists():
+                query = filter_by_family(query, data["family"])
+            else:  # a hidden problem must be the root
+                family = Version.objects.filter(root__ref=data["family"])
+                query = query.filter(pk__in=family.values("problem"))
+        if data["agreement"] == "none":
+            query = query.filter(verdict=None)
+        elif data["agreement"] == "most":
+            query = query.filter(verdict__counts__contains=",")
+        elif data["agreement"]:
+            query = query.exclude(verdict=None).exclude(verdict__counts__contains=",")
         if data["contributor"]:
             query = query.filter(twin__contributor=find_person(data["contributor"]) or -1)
         if data["since"]:
@@ -263,14 +252,6 @@ def count_rows(query: QuerySet[Problem]) -> tuple[int, bool]:
     """Count rows up to `MAX_ROWS_COUNTED`, and return whether there are more."""
     found = query.values("id")[: MAX_ROWS_COUNTED + 1].count()
     return min(found, MAX_ROWS_COUNTED), found > MAX_ROWS_COUNTED
-
-
-def _filter_public_family(query: QuerySet[Problem], ref: str) -> QuerySet[Problem]:
-    """Filter public problems by family. If `ref` is a hidden problem, it must be the root."""
-    known = get_public_problems().filter(ref=ref).exists()
-    if known:
-        return filter_by_family(query, ref)
-    return query.filter(pk__in=Version.objects.filter(root__ref=ref).values("problem"))
 
 
 def _make_utc_datetime(day: Any, clock_time: time) -> datetime:

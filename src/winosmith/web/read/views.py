@@ -9,14 +9,18 @@ from itertools import groupby
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext as _
 from django.views.decorators.http import require_safe
 
+from winosmith import __version__
 from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
@@ -48,11 +52,12 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
     query = filters.apply()
     shown = public.get_page(query, request.GET)
     mark_undecided_seen(get_current_writer(request), shown.problems)
+    groups = [list(halves) for _, halves in groupby(shown.problems, key=lambda row: row.twin_id)]
     count, more = public.count_rows(query)
     context = {
         "filters": filters,
         "page": shown,
-        "groups": _group_by_twin(shown.problems),
+        "groups": [(own[0].twin, _get_credited_name(own[0].twin), own[::-1]) for own in groups],
         "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
@@ -125,7 +130,11 @@ def show_card(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_card(request: HttpRequest) -> HttpResponse:
-    text = public.render_card_markdown(public.make_card_context(), request.build_absolute_uri("/"))
+    """Send the data card as Markdown, always in the site's default language."""
+    address = request.build_absolute_uri("/")
+    context = {"card": public.make_card_context(), "address": address, "version": __version__}
+    with translation.override(settings.LANGUAGE_CODE):
+        text = render_to_string("read/card.md", context)
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     return mark_as_download(response, "data-card.md")
 
@@ -137,11 +146,6 @@ def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def _get_credited_name(twin: Twin) -> str:
     return get_pseudonym(twin.contributor) if twin.contributor else ""
-
-
-def _group_by_twin(problems: list[Problem]) -> list[tuple[Twin, str, list[Problem]]]:
-    groups = [list(halves) for _, halves in groupby(problems, key=lambda found: found.twin_id)]
-    return [(halves[0].twin, _get_credited_name(halves[0].twin), halves[::-1]) for halves in groups]
 
 
 GOOD = (
@@ -268,8 +272,13 @@ def _make_family_context(person: Person | None, problem: Problem) -> dict[str, A
     if version is None:
         return None
     seen = [row for row in path if is_visible_to(person, row)]
-    if len(path) == 1 and not _has_visible_children(person, problem):
-        return None
+    if len(path) == 1:
+        versions = Problem.objects.filter(version__root=problem).exclude(pk=problem.pk)
+        if person is None or not person.can_moderate:
+            own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
+            versions = versions.filter(Q(public=True) | own)
+        if not versions.exists():
+            return None
     root, parent = path[0], path[-2] if len(path) > 1 else None
     return {
         "version": version,
@@ -280,13 +289,6 @@ def _make_family_context(person: Person | None, problem: Problem) -> dict[str, A
         "parent": parent if parent in seen else None,
         "way": fold_steps(get_visible_steps(path, person)) if parent is not None else None,
     }
-
-
-def _has_visible_children(person: Person | None, root: Problem) -> bool:
-    family = Problem.objects.filter(version__root=root).exclude(pk=root.pk)
-    own = Q(twin__contributor=person, gold=False) if person else Q(pk=None)
-    everything = person is not None and person.can_moderate
-    return (family if everything else family.filter(Q(public=True) | own)).exists()
 
 
 register = template.Library()

@@ -199,9 +199,6 @@ class Place(models.Model):
             models.Index(fields=["round", "stage", "problem"], name="place_stage"),
         ]
 
-    def __str__(self) -> str:
-        return f"problem {self.problem_id} in round {self.round_id}: {self.stage or 'kept'}"
-
     @property
     def stage_label(self) -> str:
         return get_stage_label(self.stage)

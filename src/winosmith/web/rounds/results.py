@@ -11,7 +11,7 @@ about other problems.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import starmap
 from pathlib import Path
 from typing import Any, get_args
@@ -33,7 +33,7 @@ from winosmith.web.pages import round_percent
 from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, select_columns
+from winosmith.web.problems.records import as_public, iter_public_rows, load_keys
 from winosmith.web.problems.states import REMOVED_STATES, get_public_problems
 from winosmith.web.rounds.models import Place, Round, get_stage_label
 
@@ -49,6 +49,17 @@ def make_results_context(round_: Round) -> dict[str, Any]:
         for key in ("agree", "unanimous", "accuracy")
         if people
     }
+    solvers = [
+        {
+            "name": name,
+            "kind": own["solver"],
+            "learnt": own["learnt"],
+            "seen": own.get("seen", {}),
+            "chance": format_value(own["accuracy"]["chance"], ".0%") if own["accuracy"] else None,
+            **{key: _format_interval(own[key]) for key in ("accuracy", "twins", "last")},
+        }
+        for name, own in record["solvers"].items()
+    ]
     return {
         "work": {
             "collected": build["funnel"]["collected"]["problems"],
@@ -59,7 +70,7 @@ def make_results_context(round_: Round) -> dict[str, Any]:
         "cards": _make_summary_cards(record),
         "funnel": list_funnel_stages(build["funnel"]),
         "counts": build["counts"],
-        "solvers": [_make_solver_row(name, own) for name, own in record["solvers"].items()],
+        "solvers": solvers,
         "people": people and {**people, **percents},
         "changes": compare_rounds(round_),
         "fooling": len(record["fooling"]),
@@ -127,17 +138,6 @@ def _make_summary_cards(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return cards
 
 
-def _make_solver_row(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "kind": result["solver"],
-        "learnt": result["learnt"],
-        "seen": result.get("seen", {}),
-        "chance": format_value(result["accuracy"]["chance"], ".0%") if result["accuracy"] else None,
-        **{key: _format_interval(result[key]) for key in ("accuracy", "twins", "last")},
-    }
-
-
 def _format_interval(estimate: Mapping[str, Any] | None) -> tuple[str, str] | None:
     if estimate is None:
         return None
@@ -195,7 +195,7 @@ def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
     found = Place.objects.filter(round=round_)
     found = found.filter(stage="") if kept else found.exclude(stage="")
     query = get_public_problems().filter(pk__in=found.values("problem")).order_by("pk")
-    for chunk in iter_rows(load_keys(query), select_columns(get_public_problems())):
+    for chunk in iter_public_rows(load_keys(query)):
         places = {place.problem_id: place for place in found.filter(problem__in=chunk)}
         written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
@@ -306,32 +306,29 @@ def erase_remaining_texts() -> int:
     if not gone:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
-    return sum(_erase_from_folder(round_.folder, gone) for round_ in ended)
+    count = 0
+    for folder in (round_.folder for round_ in ended):
+        old_ids = BuildFiles(folder / "results" / "build").read_pool_ids()
+        known = {new for new, old in old_ids.items() if old in gone} | gone
+        files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_problems(path, known)]
+        if files:
+            for page in folder.rglob("report.html"):
+                page.unlink()
+        count += len(files)
+    return count
 
 
-def _erase_from_folder(folder: Path, erased_ids: Collection[str]) -> int:
-    old_ids = BuildFiles(folder / "results" / "build").read_pool_ids()
-    known = {new for new, old in old_ids.items() if old in erased_ids} | {*erased_ids}
-    files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_lines(path, known)]
-    if files:
-        for page in folder.rglob("report.html"):
-            page.unlink()
-    return len(files)
-
-
-def _remove_lines(path: Path, erased_ids: Collection[str]) -> bool:
+def _remove_problems(path: Path, erased_ids: set[str]) -> bool:
     """Remove the records of erased problems; return whether the file changed."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not _has_erased_id(line, erased_ids)]
+    left = []
+    for line in lines:
+        # Other records, such as answers, may be truncated.
+        record = parse_json(line) if '"sentence"' in line else {}
+        if "sentence" not in record or record.get("id") not in erased_ids:
+            left.append(line)
     if len(left) == len(lines):
         return False
     with atomic_write(path) as file:
         file.writelines(left)
     return True
-
-
-def _has_erased_id(line: str, erased_ids: Collection[str]) -> bool:
-    if '"sentence"' not in line:  # such as answers, whose last line may be truncated
-        return False
-    record = parse_json(line)
-    return "sentence" in record and record.get("id") in erased_ids

@@ -51,22 +51,6 @@ LEARNER = {"name": "taught-words", "solver": "association", "learn": True}
 """An additional solver: word association, trained on each round's train_xl."""
 
 
-def get_default_solvers() -> list[dict[str, Any]]:
-    """Return the solver tables for a recipe that names no solvers.
-
-    They are the site's models and `LEARNER`. Chat models are omitted, because they may cost money;
-    a recipe must name them.
-    """
-    models = [
-        {"name": rule.name, "solver": rule.solver, **rule.options}
-        for rule in settings.RULES.models
-        if rule.solver != "chat"
-    ]
-    if any(table["name"] == LEARNER["name"] for table in models):
-        return models
-    return [*models, dict(LEARNER)]
-
-
 def list_recipes() -> list[str]:
     folder = Path(settings.SITE.folder, RECIPES)
     return sorted(path.stem for path in folder.glob("*.toml") if RECIPE_NAME.fullmatch(path.stem))
@@ -92,7 +76,15 @@ def complete_recipe(table: Mapping[str, Any], name: str) -> dict[str, Any]:
         "votes",
         {"judges": rules.judges, "both_halves": rules.both_halves, "undecided": "keep", **off},
     )
-    filled.setdefault("solvers", get_default_solvers())
+    if "solvers" not in filled:
+        # Chat models are omitted, because they may cost money; a recipe must name them.
+        filled["solvers"] = [
+            {"name": rule.name, "solver": rule.solver, **rule.options}
+            for rule in settings.RULES.models
+            if rule.solver != "chat"
+        ]
+        if all(table["name"] != LEARNER["name"] for table in filled["solvers"]):
+            filled["solvers"].append(dict(LEARNER))
     return {"name": name, **filled}
 
 
@@ -101,21 +93,10 @@ def validate_recipe(table: Mapping[str, Any]) -> RoundRecipe:
     return parse_round({**table, "data": PROBLEMS, "votes_file": VOTES})
 
 
-def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
-    """Load the recipe of a round whose pool exists."""
-    files = {"data": str(pool / PROBLEMS)}
-    if (pool / VOTES).stat().st_size:
-        files["votes_file"] = str(pool / VOTES)
-    return parse_round({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
-
-
 MIN_PROBLEMS = 20
 """Minimum number of public problems for training, test and measurement."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-
-
-class BusyError(InputError): ...
 
 
 def suggest_next_name() -> str:
@@ -198,7 +179,7 @@ def publish_round(actor: Person | None, round_: Round) -> None:
 def _raise_if_busy() -> None:
     busy = Round.objects.filter(busy=True).first()
     if busy is not None:
-        raise BusyError(
+        raise InputError(
             _("The round %s is not finished; wait for it, or cancel it first.") % busy.name
         )
 
@@ -209,7 +190,7 @@ def _save_and_queue(round_: Round) -> None:
             round_.save()
             queue_round(round_)
     except IntegrityError:  # on PostgreSQL, a concurrent request was faster
-        raise BusyError(
+        raise InputError(
             _("Another round, or a round with this name, has just been started.")
         ) from None
 
@@ -230,12 +211,6 @@ UPDATE_SECONDS = 1.0
 class RoundCancelledError(Exception): ...
 
 
-def list_step_titles(solvers: list[str]) -> list[str]:
-    building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
-    solving = [f"solving with {name}" for name in solvers]
-    return [EXPORTING, *building, *solving, "measuring", "writing", STORING]
-
-
 class ProgressReporter:
     """A reporter that stores a round's progress.
 
@@ -247,7 +222,9 @@ class ProgressReporter:
 
     def __init__(self, round_: Round, recipe: RoundRecipe) -> None:
         self.round = round_
-        self.steps = list_step_titles([rule.name for rule in recipe.solvers])
+        building = ["reading", "checking", "embedding", "filtering", "measuring", "writing"]
+        solving = [f"solving with {rule.name}" for rule in recipe.solvers]
+        self.steps = [EXPORTING, *building, *solving, "measuring", "writing", STORING]
         self.step_index = -1
         self.doing: dict[str, Any] = {"of": len(self.steps)}
         self.due = 0.0
@@ -258,16 +235,13 @@ class ProgressReporter:
 
         Raises a RoundCancelledError if the round was cancelled.
         """
-        self.step_index = self._find_step(title)
+        # Steps may be skipped.
+        later = [n for n in range(self.step_index + 1, len(self.steps)) if self.steps[n] == title]
+        self.step_index = later[0] if later else self.step_index
         self.doing |= {"step": title, "number": self.step_index + 1, "since": time.time()}
         self.doing |= {"done": 0, "total": total, "note": ""}
         self._update_row(doing=self.doing)
         yield self._report_progress
-
-    def _find_step(self, title: str) -> int:
-        """Return the index of the next step with this title; steps may be skipped."""
-        later = [n for n in range(self.step_index + 1, len(self.steps)) if self.steps[n] == title]
-        return later[0] if later else self.step_index
 
     def _report_progress(self, done: int, note: str) -> None:
         self.doing |= {"done": done, "note": note}
@@ -388,20 +362,6 @@ def _iter_place_fields(result: Found) -> Iterator[tuple[str, dict[str, Any]]]:
 _LOG = logging.getLogger("winosmith.web.rounds")
 
 
-def _run_to_end(round_: Round) -> None:
-    try:
-        _run_steps(round_)
-    except RoundCancelledError:
-        return
-    except OperationalError:
-        raise  # the worker tries again
-    except (InputError, OutputError) as error:
-        _mark_failed(round_, str(error))
-    except Exception as error:  # noqa: BLE001 - stored for the admin
-        _LOG.exception("the round %s failed", round_.name)
-        _mark_failed(round_, f"{type(error).__name__}: {error}")
-
-
 def _mark_failed(round_: Round, reason: str) -> None:
     with writing():
         Round.objects.filter(pk=round_.pk, busy=True).update(
@@ -420,7 +380,11 @@ def _run_steps(round_: Round) -> None:
     show = ProgressReporter(round_, validate_recipe(round_.recipe))
     with show(EXPORTING, None):
         pool = write_pool(round_)
-    recipe = load_recipe(round_, pool)
+    files = {"data": str(pool / PROBLEMS)}
+    if (pool / VOTES).stat().st_size:
+        files["votes_file"] = str(pool / VOTES)
+    folder = Path(round_.base or settings.SITE.folder)
+    recipe = parse_round({**round_.recipe, **files}, folder=folder)
     for rule in recipe.solvers:
         if not rule.learn:
             find_training_data(rule, recipe.folder)
@@ -467,7 +431,17 @@ def run_job(job: Job, progress: Progress) -> None:
         resume_round(round_)
         round_.refresh_from_db()
     while round_.busy:  # runs again if it was cancelled and resumed in the meantime
-        _run_to_end(round_)
+        try:
+            _run_steps(round_)
+        except RoundCancelledError:
+            pass
+        except OperationalError:
+            raise  # the worker tries again
+        except (InputError, OutputError) as error:
+            _mark_failed(round_, str(error))
+        except Exception as error:  # noqa: BLE001 - stored for the admin
+            _LOG.exception("the round %s failed", round_.name)
+            _mark_failed(round_, f"{type(error).__name__}: {error}")
         round_.refresh_from_db()
     if round_.state == Round.State.FAILED:
         raise InputError(round_.error)

@@ -61,9 +61,6 @@ class Material(models.Model):
             models.UniqueConstraint(fields=["round", "problem"], name="material_problem"),
         ]
 
-    def __str__(self) -> str:
-        return f"problem {self.problem_id} of round {self.round_id}"
-
 
 class Sheet(models.Model):
     """A sheet of questions: a round's test in one of its orders.
@@ -85,9 +82,6 @@ class Sheet(models.Model):
             models.UniqueConstraint(fields=["round", "code"], name="sheet_code"),
             models.UniqueConstraint(fields=["round", "test", "order"], name="sheet_order"),
         ]
-
-    def __str__(self) -> str:
-        return self.code
 
     @property
     def question_count(self) -> int:
@@ -116,9 +110,6 @@ class Subject(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["round", "person"], name="subject_once")
         ]
-
-    def __str__(self) -> str:
-        return self.code
 
 
 class Sitting(models.Model):
@@ -162,9 +153,6 @@ class Sitting(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.subject_id} on sheet {self.sheet_id}, {self.get_state_display()}"
-
 
 class Answer(models.Model):
     """An answer to a question, and the time for which the question was shown.
@@ -186,9 +174,6 @@ class Answer(models.Model):
             models.UniqueConstraint(fields=["sitting", "number"], name="answer_number")
         ]
 
-    def __str__(self) -> str:
-        return f"question {self.number}: {self.letter or 'empty'}"
-
 
 class Remark(models.Model):
     """A respondent's note: a text that they know, or a word that they looked up.
@@ -205,6 +190,3 @@ class Remark(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     number = models.PositiveIntegerField(null=True)
     text = models.CharField(max_length=200)
-
-    def __str__(self) -> str:
-        return self.text

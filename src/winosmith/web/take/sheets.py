@@ -141,7 +141,11 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         slot = get_current_slot(person)
         if slot is not None:
             return_slot(slot)
-        subject = _get_or_create_subject(person, round_)
+        subject = Subject.objects.filter(round=round_, person=person).first()
+        while subject is None:
+            code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
+            if not Subject.objects.filter(code=code).exists():
+                subject = Subject.objects.create(round=round_, person=person, code=code)
         subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])
         record_reading(person, sheet)
@@ -186,15 +190,6 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
 def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
     """Return a person's internal name in the ledger, which is the same in all rounds."""
     return f"x{subject_id}" if person_id is None else f"p{person_id}"
-
-
-def _get_or_create_subject(person: Person, round_: Round) -> Subject:
-    found = Subject.objects.filter(round=round_, person=person).first()
-    while found is None:
-        code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
-        if not Subject.objects.filter(code=code).exists():
-            found = Subject.objects.create(round=round_, person=person, code=code)
-    return found
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:

@@ -244,6 +244,10 @@ def make_twin_context(
     halves = []
     for problem, reading in zip(problems, readings, strict=True):
         decided = problem.decided is not None and problem.state != State.JUDGING
+        events = [
+            (event.at, _describe_event(event), submissions.get_contributor_reason(event))
+            for event in problem.events.order_by("pk")
+        ]
         halves.append(
             {
                 "problem": problem,
@@ -251,7 +255,7 @@ def make_twin_context(
                 "until": get_public_time(problem),
                 "readings": reading,
                 "votes": list_votes(problem) if decided else [],
-                "history": _make_history_rows(problem),
+                "history": [event for event in events if any(event[1:])],
                 "appeal": decisions.get_open_appeal(problem),
                 "may_appeal": decisions.may_appeal(person, problem),
                 "typed": posted.get("text", "") if posted.get("problem") == problem.ref else "",
@@ -274,14 +278,6 @@ def make_twin_context(
         "error": error,
         "longest_appeal": decisions.MAX_REASON,
     }
-
-
-def _make_history_rows(problem: Problem) -> list[Any]:
-    entries = (
-        (event.at, _describe_event(event), submissions.get_contributor_reason(event))
-        for event in problem.events.order_by("pk")
-    )
-    return [entry for entry in entries if any(entry[1:])]
 
 
 def _describe_event(event: Event) -> str:

@@ -94,7 +94,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
 
 
 def check_length(typed: TwinInput) -> None:
-    if typed.character_count > checks.MAX_CHARACTERS:
+    if sum(map(len, (*typed.options, *typed.sentences))) > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
 
@@ -103,7 +103,13 @@ def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:
     """Draw another topic, or other anchor words from the same topic, and keep the input."""
     if draft.revises_id:
         raise InputError(_("A revision must keep the topic and the anchor words of its twin."))
-    topic = draw_topic() if part == "topic" else _draw_other_words(draft)
+    if part == "topic":
+        topic = draw_topic()
+    else:
+        for _try in range(10):
+            topic = Topic(draft.topic, draft.text).with_anchors(secrets.randbits(32))
+            if set(topic.anchors) != set(draft.anchors):
+                break
     with writing():
         return _save_fields(_lock_draft(draft), **_make_topic_fields(topic))
 
@@ -131,16 +137,6 @@ def _save_fields(draft: Draft, **columns: object) -> Draft:
 
 def _make_topic_fields(topic: Topic) -> dict[str, object]:
     return {"topic": topic.title[:200], "text": topic.text, "anchors": list(topic.anchors)}
-
-
-def _draw_other_words(draft: Draft) -> Topic:
-    topic = Topic(draft.topic, draft.text)
-    drawn = topic
-    for _try in range(10):
-        drawn = topic.with_anchors(secrets.randbits(32))
-        if set(drawn.anchors) != set(draft.anchors):
-            break
-    return drawn
 
 
 def delete_old_drafts(_now: datetime, cutoff: datetime) -> int:
@@ -191,9 +187,20 @@ def submit_draft(
             raise RefusedError(faults)
         if precheck:
             precheck()
-        twin = _create_twin(person, typed, draft, found)
+        embargo = retire_replaced_halves(person, draft.revises) if draft.revises else False
+        problems = submit_twin(
+            person,
+            typed.halves(),
+            found,
+            embargo=embargo,
+            source=SOURCE,
+            domain=typed.domain,
+            topic=draft.topic[:200],
+            anchor=find_shared_anchors(typed.sentences, draft.anchors)[:200],
+            revises=draft.revises,
+        )
         Draft.objects.filter(person=person, ref=draft.ref).delete()
-        return {"twin": twin.ref}
+        return {"twin": problems[0].twin.ref}
 
     result, _new = process_once(person, draft.ref, "twin", store_twin)
     return Twin.objects.get(ref=result["twin"])
@@ -251,22 +258,6 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
         and (check.verdict == "fail" or check.half is not None or check.rule in FORM_RULES)
     ]
     return checks.group_advice_by_field(first or open_checks)
-
-
-def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
-    embargo = retire_replaced_halves(person, draft.revises) if draft.revises else False
-    problems = submit_twin(
-        person,
-        typed.halves(),
-        found,
-        embargo=embargo,
-        source=SOURCE,
-        domain=typed.domain,
-        topic=draft.topic[:200],
-        anchor=find_shared_anchors(typed.sentences, draft.anchors)[:200],
-        revises=draft.revises,
-    )
-    return problems[0].twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,10 +324,6 @@ class TwinInput:
         )
         return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
-    @property
-    def character_count(self) -> int:
-        return sum(map(len, (*self.options, *self.sentences)))
-
 
 RULES = StructureRules("winogrande")
 
@@ -386,13 +373,23 @@ def check_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
     }
     found = examine_structure(Dataset(problems.values()), RULES)
     rows = {half: row for row, half in enumerate(problems)}
-    seen = _CheckedInput(typed, tuple(anchors), usable, rows, found)
-    return [
-        _check_domain(typed),
-        checks.check_options(whole.options),
-        *(check for half in (0, 1) for check in _check_half(seen, half, whole.sentences[half])),
-        *_check_twin(seen),
-    ]
+    data = _CheckedInput(typed, tuple(anchors), usable, rows, found)
+    chosen: Verdict = "pass" if typed.domain else "todo"
+    advice = _("Choose whether the twin is about people or about things.")
+    domain = Check("domain", chosen, _("A domain is chosen"), "", advice, "domain")
+    results = [domain, checks.check_options(whole.options)]
+    for half, sentence in enumerate(whole.sentences):
+        results += _check_half(data, half, sentence)
+    results += [_check_answers_differ(data), _check_overlap(data), _check_edit_distance(data)]
+    if anchors:
+        label = _("The anchor word is not a word such as “the”")
+        advice = _("Draw other words: words such as “the” say too little about the topic.")
+        verdict = data.get_verdict("function word")
+        results.append(Check("function word", verdict, label, "", advice, "sentence_1"))
+    label, advice = _("Both halves have the same options"), _("Write both halves.")
+    same = data.get_verdict("same options") if usable else "todo"
+    results.append(Check("same options", same, label, "", advice, "option_2"))
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,12 +430,6 @@ class _CheckedInput:
 
 def _contains_word(word: str, words: set[str]) -> bool:
     return set(text.find_content_words(word)) <= words
-
-
-def _check_domain(typed: TwinInput) -> Check:
-    verdict: Verdict = "pass" if typed.domain else "todo"
-    advice = _("Choose whether the twin is about people or about things.")
-    return Check("domain", verdict, _("A domain is chosen"), "", advice, "domain")
 
 
 def _check_half(data: _CheckedInput, half: int, typed_text: str) -> list[Check]:
@@ -508,18 +499,6 @@ def _check_anchor(data: _CheckedInput, half: int, field: str) -> Check:
     else:
         advice = _("Use one of the anchor words: %s.") % ", ".join(data.anchors)
     return Check("anchor", verdict, _("An anchor word"), ", ".join(used), advice, field, half)
-
-
-def _check_twin(data: _CheckedInput) -> list[Check]:
-    checks = [_check_answers_differ(data), _check_overlap(data), _check_edit_distance(data)]
-    if data.anchors:
-        verdict = data.get_verdict("function word")
-        advice = _("Draw other words: words such as “the” say too little about the topic.")
-        label = _("The anchor word is not a word such as “the”")
-        checks.append(Check("function word", verdict, label, "", advice, "sentence_1"))
-    same = data.get_verdict("same options") if data.usable else "todo"
-    label, advice = _("Both halves have the same options"), _("Write both halves.")
-    return [*checks, Check("same options", same, label, "", advice, "option_2")]
 
 
 def _check_answers_differ(data: _CheckedInput) -> Check:
