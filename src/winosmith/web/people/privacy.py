@@ -152,17 +152,25 @@ def export_personal_data(person: Person) -> dict[str, Any]:
             for a in person.agreements.select_related("document")
         ],
         **{name: describe(person) for name, (describe, _table) in exporters.items()},
-        "other": {},
     }
-    described = {"people.Agreement", *(table for _describe, table in exporters.values())}
-    for relation in Person._meta.get_fields(include_hidden=True):
-        if not relation.auto_created or relation.concrete or relation.field.name == "contributor":
-            continue
-        label = relation.related_model._meta.label
-        if label not in described:
-            rows = _export_rows(relation.related_model, relation.field.name, person)
-            data["other"] |= {f"{label}.{relation.field.name}": rows} if rows else {}
+    data["other"] = {
+        f"{model._meta.label}.{column}": rows
+        for model, column in _find_columns_with_people()
+        if (rows := _export_rows(model, column, person))
+    }
     return data
+
+
+def _find_columns_with_people() -> list[tuple[type[Model], str]]:
+    own = {"people.Agreement", *(table for _describe, table in exporters.values())}
+    return [
+        (relation.related_model, relation.field.name)
+        for relation in Person._meta.get_fields(include_hidden=True)
+        if relation.auto_created
+        and not relation.concrete
+        and relation.field.name != "contributor"
+        and relation.related_model._meta.label not in own
+    ]
 
 
 def _export_rows(model: type[Model], column: str, person: Person) -> list[dict[str, Any]]:
