@@ -12,7 +12,7 @@ from winosmith.web.judge.models import Gold
 from winosmith.web.moderate.people import (
     count_problems_of_people,
     get_member_page,
-    get_member_record,
+    list_members,
 )
 
 pytestmark = pytest.mark.usefixtures("forgotten")
@@ -40,7 +40,7 @@ def crowd(db: Any, person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]
 
 def test_list_of_people_equals_their_own_records(crowd: dict[str, Any]) -> None:
     shown = {one["person"].name: one for one in get_member_page()[0]}
-    assert shown == {name: get_member_record(person) for name, person in crowd.items()}
+    assert shown == {name: list_members([person])[0] for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].total}
     assert {name: (one.valid, one.rejected, one.held) for name, one in wrote.items()} == {
         "ann": (2, 0, 0),

@@ -199,20 +199,16 @@ MEMBER_FILTERS = {
 """Filters of the list of people: the label and the condition of each filter."""
 
 
-def get_member_record(person: Person) -> dict[str, Any]:
-    return _list_members([person])[0]
-
-
 def get_member_page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
     """Return a page of people who were not erased; see `winosmith.web.pages.get_newest_rows`."""
     rows = Person.objects.filter(erased=None).order_by("-pk")
     if only in MEMBER_FILTERS:
         rows = rows.filter(MEMBER_FILTERS[only][1])
     people, older = get_newest_rows(rows, before, PAGE_SIZE)
-    return _list_members(people), older
+    return list_members(people), older
 
 
-def _list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
+def list_members(people: Sequence[Person]) -> list[dict[str, Any]]:
     written, judged = count_problems_of_people(people), get_judging_records(people)
     return [
         {

@@ -31,7 +31,7 @@ from winosmith.web.people.models import Person, find_person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import filter_by_family, filter_by_kind
-from winosmith.web.problems.search import FullTextIndex, Page, Term, parse_terms
+from winosmith.web.problems.search import FullTextIndex, Page, parse_terms
 
 _INDEX = FullTextIndex("moderate_search")
 
@@ -60,20 +60,6 @@ def create_indexes(alias: str = "default") -> None:
 def filter_problems_with_hints(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return the problems with hints, using the same condition as the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
-
-
-def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
-    if not any(term.is_required for term in terms):
-        return query.none()
-    rare = _INDEX.find_if_rare(terms, query.db)
-    if rare is not None:
-        return query.filter(pk__in=rare)
-    if connections[query.db].vendor == "postgresql":
-        condition, values = _INDEX.build_condition(terms)
-    else:
-        rows, values = _INDEX.build_key_query(terms)
-        condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
-    return query.extra(where=[condition], params=values)  # noqa: S610
 
 
 PAGE_SIZE = 25
@@ -206,7 +192,7 @@ def filter_queue(filters: QueueFilters) -> QuerySet[Problem]:
         older = filters.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
     if filters.text:
-        query = filter_by_terms(query, parse_terms(filters.text))
+        query = _INDEX.filter(query, parse_terms(filters.text))
     return query
 
 

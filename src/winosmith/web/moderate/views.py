@@ -375,7 +375,7 @@ def _get_person(name: str) -> Person:
 def _render_person(
     request: HttpRequest, other: Person, error: InputError | None = None, reason: str = ""
 ) -> HttpResponse:
-    one = members.get_member_record(other)
+    one = members.list_members([other])[0]
     held = one["judged"].held
     suspects = trust.get_suspect_problems(held) if held is not None else Problem.objects.none()
     mistaken = ""

@@ -177,25 +177,20 @@ server was down, or if its row comes from a backup."""
 
 
 class MailError(WinosmithError):
-    """The mail server rejected an email; if `is_temporary`, a later attempt may succeed."""
+    """The mail server rejected an email."""
 
-    def __init__(self, message: str, is_temporary: bool) -> None:
-        super().__init__(message)
-        self.is_temporary = is_temporary
+
+class TemporaryMailError(MailError):
+    """The mail server rejected an email, but a later attempt may succeed."""
 
 
 def send_mail(job: Job, _progress: Progress) -> None:
     if job.at < timezone.now() - STALE:
-        raise MailError(
-            "The email was not sent, because it had waited for more than an hour.",
-            is_temporary=False,
-        )
+        raise MailError("The email was not sent, because it had waited for more than an hour.")
     try:
         _send_link(job)
-    except MailError as error:
-        if error.is_temporary:
-            raise UnavailableError(job.pk) from None
-        raise
+    except TemporaryMailError:
+        raise UnavailableError(job.pk) from None
 
 
 def _send_link(job: Job) -> None:
@@ -285,7 +280,8 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
         shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
         logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
         reason = f"The mail server rejected the mail: {shown}."
-        raise MailError(reason, is_temporary=not permanent) from None  # its cause has the address
+        kind = MailError if permanent else TemporaryMailError
+        raise kind(reason) from None  # its cause has the address
 
 
 def send_news() -> int:

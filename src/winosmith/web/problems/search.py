@@ -120,35 +120,34 @@ class FullTextIndex:
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
-    def build_key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Build SQLite's query for the keys of matching problems, with its parameters."""
-        query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
-        return query, [self.build_match_argument(terms)]
-
-    def build_condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
-        """Build PostgreSQL's condition for matching problems, with its parameters."""
-        wanted, unwanted = _split_terms(terms)
-        parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
-        parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
-        return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
-
-    def find_if_rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
-        """Return the keys of all matching problems, unordered; None if there are more than `RARE`.
+    def filter(self, query: QuerySet[Problem], terms: Sequence[Term]) -> QuerySet[Problem]:
+        """Return the problems that match, unordered; without required terms, nothing matches.
 
         To find the newest matches, a database must choose between scanning all problems and reading
         the index, and its statistics on rare words are too poor for this choice: among a million
-        problems PostgreSQL took three seconds to find that there was no match.
+        problems PostgreSQL took three seconds to find that there was no match. Therefore, up to
+        `RARE` matches are looked up first.
         """
-        if connections[alias].vendor == "postgresql":
-            fits, values = self.build_condition(terms)
+        wanted, unwanted = _split_terms(terms)
+        if not wanted:
+            return query.none()
+        values = [*wanted, *unwanted]
+        if connections[query.db].vendor == "postgresql":
+            parts = ["phraseto_tsquery('simple', %s)"] * len(wanted)
+            parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
+            condition = f"{_VECTOR} @@ ({' && '.join(parts)})"
             also = f" AND {self._only}" if self._only else ""
-            rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
+            keys = f"SELECT id FROM problems_problem WHERE {condition}{also}"  # noqa: S608
         else:
-            rows, values = self.build_key_query(terms)
-        with connections[alias].cursor() as cursor:
-            cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
+            keys = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
+            condition = f"EXISTS ({keys} AND rowid = problems_problem.id)"
+            values = [self.build_match_argument(terms)]
+        with connections[query.db].cursor() as cursor:
+            cursor.execute(f"{keys} LIMIT {RARE + 1}", values)
             found = [number for (number,) in cursor.fetchall()]
-        return None if len(found) > RARE else found
+        if len(found) <= RARE:
+            return query.filter(pk__in=found)
+        return query.extra(where=[condition], params=values)  # noqa: S610
 
     def _build_where(self, row: str) -> str:
         return f" WHERE {row}.{self._only}" if self._only else ""
@@ -190,9 +189,7 @@ def _split_terms(terms: Iterable[Term]) -> tuple[list[str], list[str]]:
 
 _INDEX = FullTextIndex("read_search", "public")
 
-create_index = _INDEX.create_if_missing
-
-index_creators: list[Callable[[str], None]] = [create_index]
+index_creators: list[Callable[[str], None]] = [_INDEX.create_if_missing]
 """Functions that create missing search indexes in a database after each migration."""
 
 
@@ -204,14 +201,9 @@ def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Pro
     The result has the alias `place`, the problem's key in the index. Sort and paginate by `place`,
     not by `id`, so that pages for common words are fast, too.
     """
-    if not any(term.is_required for term in terms):
-        return query.alias(place=F("id")).none()
-    if connections[query.db].vendor == "postgresql":
-        few = _INDEX.find_if_rare(terms, query.db)
-        if few is not None:
-            return query.filter(pk__in=few).alias(place=F("id"))
-        where, values = _INDEX.build_condition(terms)
-        return query.extra(where=[where], params=values).alias(place=F("id"))  # noqa: S610
+    has_required = any(term.is_required for term in terms)
+    if not has_required or connections[query.db].vendor == "postgresql":
+        return _INDEX.filter(query, terms).alias(place=F("id"))
     # Because of the plus, SQLite does not query the index for every problem. It scans the index in
     # the order of the page and stops when the page is full.
     table = _INDEX.table
