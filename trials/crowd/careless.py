@@ -124,13 +124,14 @@ def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> 
     )
 
 
-def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, Any]]) -> Any:
+def once_unlocked(person: Any, key: str, form: str, act: Callable[[], object]) -> Any:
     """Look a key up, act, then store it."""
     from winosmith.web.people.models import Done
 
     if done := Done.objects.filter(person=person, key=key).first():
         return done.result, False
-    result = {**act(), "form": form}
+    made = act()
+    result = {**(made if isinstance(made, dict) else {}), "form": form}
     Done.objects.get_or_create(person=person, key=key, defaults={"result": result})
     return result, True
 

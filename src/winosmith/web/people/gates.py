@@ -262,7 +262,7 @@ def new_key() -> str:
 
 
 def process_once(
-    person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
+    person: Person, key: str, form: str, act: Callable[[], object]
 ) -> tuple[dict[str, Any], bool]:
     """Process a form at most once per key; repeated submissions get the stored result.
 
@@ -270,9 +270,9 @@ def process_once(
         person: The sender; different people's keys are independent.
         key: The form's key, from `new_key`.
         form: The name of the form, such as its path; a key is valid for one form.
-        act: A function that writes to the database and returns a JSON-serializable result. It runs
-            in the transaction that stores the result, so that the changes and the result are stored
-            together or not at all.
+        act: A function that writes to the database, and may return a JSON-serializable dict. It
+            runs in the transaction that stores the result, so that the changes and the result are
+            stored together or not at all.
 
     Returns:
         The result with the name of the form, and whether this call ran `act`.
@@ -289,7 +289,8 @@ def process_once(
                     _("Another form was already submitted from this page; open the page again.")
                 )
             return result, False
-        result = {**act(), "form": form}
+        made = act()
+        result = {**(made if isinstance(made, dict) else {}), "form": form}
         Done.objects.create(person=person, key=key, result=result)
         return result, True
 
@@ -305,15 +306,9 @@ def process_form(
     """Process a form at most once per key, like `process_once`; repetitions get the first result.
 
     The form's name is the request's path, followed by `part` if one URL accepts several forms.
-    `act` writes to the database, and may return a JSON-serializable result.
     """
-
-    def process() -> dict[str, Any]:
-        made = act()
-        return made if isinstance(made, dict) else {}
-
     form = f"{request.path} {part}" if part else request.path
-    return process_once(person, request.POST.get("key", ""), form, process)[0]
+    return process_once(person, request.POST.get("key", ""), form, act)[0]
 
 
 P = ParamSpec("P")
