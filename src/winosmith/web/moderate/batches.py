@@ -58,7 +58,7 @@ def apply_to_selected(
         InputError: No problem is selected, the reason is empty, or the action is not allowed on
             the only selected problem.
     """
-    _check_request(person, action, reason)
+    _check_request(person, reason)
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
@@ -82,13 +82,13 @@ def apply_to_matching(
     `newest` are the newest event and problem when the moderator confirmed. Later problems are not
     included, and problems changed later are skipped and listed.
     """
-    _check_request(person, action, reason)
+    _check_request(person, reason)
     columns = {"where": filters.make_query(), "seen": newest[0], "newest": newest[1]}
     return _start_batch(person, action, reason, **columns, expected=expected)
 
 
 def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
-    _check_request(person, decisions.UNDO, reason)
+    _check_request(person, reason)
     with writing():
         now = Batch.objects.select_for_update(of=("self",)).select_related("job").get(pk=batch.pk)
         if now.action == decisions.UNDO or now.is_busy:
@@ -101,7 +101,7 @@ def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
 
 def undo_decision(person: Person, event: Event, reason: str) -> Batch:
     """Undo one decision, independently of its batch."""
-    _check_request(person, decisions.UNDO, reason)
+    _check_request(person, reason)
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=decisions.UNDO, reason=reason.strip(),
@@ -135,11 +135,9 @@ def run_batch_job(job: Job, progress: Progress) -> None:
             progress(batch.processed_count)
 
 
-def _check_request(person: Person, action: str, reason: str) -> None:
+def _check_request(person: Person, reason: str) -> None:
     if not person.can_moderate:
         raise InputError(_("Only moderators can decide on problems."))
-    if action != decisions.UNDO and action not in decisions.ACTIONS:
-        raise InputError(_("Choose an action."))
     decisions.clean_reason(reason)
 
 
