@@ -217,9 +217,16 @@ def command(**options: Any) -> None:
             secret=judged.secret if judged else None,
             force=options["force"],
         )
+    repaired = {
+        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
+    }
+    if len(repaired) == 1:
+        record["repair"] = repaired.popitem()[1]
+    elif repaired:
+        record["repairs"] = repaired
     Output(
         title,
-        record | _make_repair_records(repairs),
+        record,
         audit.make_sections(found, [*repairs.values()]),
         verdict=f"Before the repair: {verdict}" if repairs else verdict,
         signature=found.signature,
@@ -282,12 +289,9 @@ def _check_options(options: Options) -> None:
     for option, path in {"--to-sheet": options["sheet"], **written}.items():
         if path and Path(path).resolve() in read:
             raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
-    if options["repaired"]:
-        _check_splits([*map(formats.stem, data)])
-
-
-def _check_splits(names: Sequence[str]) -> None:
-    """Reject splits with the same name, and a test set that would lose items to a later split."""
+    if not options["repaired"]:
+        return
+    names = [*map(formats.stem, data)]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(
@@ -369,15 +373,6 @@ def _repair_splits(
         return audit.repair_splits(splits, out, step=say, **how)
     (name,) = splits
     return {name: audit.repair_to_folder(splits[name], out, step=say, **how)}
-
-
-def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
-    records = {
-        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
-    }
-    if len(records) == 1:
-        return {"repair": records.popitem()[1]}
-    return {"repairs": records} if records else {}
 
 
 def _read_answers(
