@@ -252,7 +252,11 @@ def _omit_known_problems(
     withdrawn = dead & _content.index_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
     answered = {stone.id for stone in previous.content.tombstones if stone.answered}
-    known = _find_known_ids(test, previous) | answered.intersection(test.ids)
+    published = [problem for problem in previous.problems.values() if problem.answer is not None]
+    blocks = _content.find_sorted_blocks((*test, *published))  # related problems, or copies
+    mixed = [block for block in blocks if block[-1] >= len(test)]
+    known = {test[row].id for block in mixed for row in block if row < len(test)}
+    known |= answered.intersection(test.ids)
     refused = []
     if withdrawn:
         refused.append(
@@ -275,17 +279,6 @@ def _omit_known_problems(
         parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
     )
     return kept, {reason: count for reason, count in counts.items() if count}
-
-
-def _find_known_ids(test: Dataset, previous: PreviousRelease) -> set[str]:
-    """Find the ids of test problems whose answers, or related problems' answers, are published.
-
-    Related problems are the other half, the family, copies and near-duplicates.
-    """
-    answered = [problem for problem in previous.problems.values() if problem.answer is not None]
-    both = _content.find_sorted_blocks((*test, *answered))
-    mixed = (block for block in both if block[-1] >= len(test))
-    return {test[row].id for block in mixed for row in block if row < len(test)}
 
 
 @dataclass(frozen=True, eq=False)
