@@ -278,23 +278,11 @@ def make_row_filter(
     The function uses only the given rows. Numbers of problems in the recipe, and the size of a
     reduction, are scaled to the number of rows.
     """
-    size = len(run.kept) if filter_recipe.method in ("random", "pmi") else filter_recipe.keep
-    cutoff = filter_recipe.cutoff
 
     def filter_rows(rows: Rows) -> Rows:
-        def scale(value: int | None, minimum: int = 1) -> int | None:
-            return None if value is None else max(minimum, round(value * len(rows) / len(run.pool)))
-
         if filter_recipe.method == "none":
             return rows
-        settings = replace(
-            filter_recipe,
-            train_size=scale(filter_recipe.train_size, 2),
-            cutoff=scale(cutoff) if isinstance(cutoff, int) else cutoff,
-            target_size=scale(filter_recipe.target_size),
-            keep=scale(size),
-            null="off",  # the null takes long and has no effect
-        )
+        settings = _scale_settings(run, filter_recipe, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
         processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
@@ -304,6 +292,22 @@ def make_row_filter(
         return rows[found.kept]
 
     return filter_rows
+
+
+def _scale_settings(run: FilterRun, filter_recipe: FilterRecipe, rows: int) -> FilterRecipe:
+    def scale(value: int | None, minimum: int = 1) -> int | None:
+        return None if value is None else max(minimum, round(value * rows / len(run.pool)))
+
+    size = len(run.kept) if filter_recipe.method in ("random", "pmi") else filter_recipe.keep
+    cutoff = filter_recipe.cutoff
+    return replace(
+        filter_recipe,
+        train_size=scale(filter_recipe.train_size, 2),
+        cutoff=scale(cutoff) if isinstance(cutoff, int) else cutoff,
+        target_size=scale(filter_recipe.target_size),
+        keep=scale(size),
+        null="off",  # the null takes long and has no effect
+    )
 
 
 def _make_aflite_arguments(pool: Dataset, filter_recipe: FilterRecipe) -> dict[str, Any]:
