@@ -451,9 +451,17 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
             f"the last one. Ctrl-C stops.\n({path})\n",
             err=True,
         )
-        _show_next_question(entry)
     try:
-        while entry.next_item is not None and (line := sys.stdin.readline()):
+        while (item := entry.next_item) is not None:
+            # the beginning of the question, so that the user finds its line on the paper
+            snippet = format_value(" ".join("".join(item.snippet).split()))
+            if len(snippet) > _SNIPPET_LENGTH:
+                snippet = f"{snippet[: _SNIPPET_LENGTH - 1]}…"
+            shown = f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:"
+            echo(shown, err=True)
+            line = sys.stdin.readline()
+            if not line:
+                break
             for letter in line.rstrip("\r\n"):
                 if entry.next_item is None:
                     break
@@ -467,7 +475,6 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
                     break
                 entry = after
             entry.save(path)
-            _show_next_question(entry)
     except KeyboardInterrupt:
         echo("", err=True)
     if entry.next_item is not None:
@@ -477,13 +484,3 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         )
     echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
-
-
-def _show_next_question(entry: Entry) -> None:
-    """Show the beginning of the next question, so that the user finds its line on the paper."""
-    item = entry.next_item
-    if item is None:
-        return
-    snippet = format_value(" ".join("".join(item.snippet).split()))
-    snippet = snippet if len(snippet) <= _SNIPPET_LENGTH else snippet[: _SNIPPET_LENGTH - 1] + "…"
-    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:", err=True)

@@ -15,7 +15,7 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
-from winosmith.cli._stability import make_stability_sections, measure_stabilities
+from winosmith.cli._stability import StabilityResults, make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
@@ -150,10 +150,7 @@ def command(**options: Any) -> None:
     notes = _predictions.get_log_notes(answers)
     for name, overlap in seen.items():
         notes += describe_overlap(name, overlap.record())
-    tables = [
-        make_accuracy_table(dataset.name, counts, scores, extra, notes),
-        *_make_detail_tables(scores, extra),
-    ]
+    table = make_accuracy_table(dataset.name, counts, scores, extra, notes)
     _output.Output(
         f"{dataset.name}: accuracy of predictions",
         {
@@ -162,11 +159,7 @@ def command(**options: Any) -> None:
             **extra.record(),
             **({"stability": stable.record()} if stable else {}),
         },
-        [
-            report.Section("Accuracy", [*_draw_accuracies(scores, extra), *tables]),
-            *(make_stability_sections(stable) if stable else ()),
-            *_make_confidence_section(scores),
-        ],
+        list(_make_sections(table, scores, extra, stable)),
         subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
             **{solver: found.signature for solver, found in scores.items()},
@@ -448,37 +441,37 @@ def _format_points(proportion: Proportion) -> str:
     return format_rate(proportion).replace(" %", "", 1)
 
 
-def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
+def _make_sections(
+    table: report.Table,
+    scores: Mapping[str, Score],
+    extra: ExtraResults,
+    stable: StabilityResults | None,
+) -> Iterator[report.Section]:
     rows = [
         report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()
     ]
-    if not rows:
-        return []
-    if extra.people_majority:
-        people = extra.people_majority
+    if people := extra.people_majority:
         rows.append(
             report.FractionWithInterval(MAJORITY, people.accuracy, *people.interval, marked=True)
         )
     if extra.people_single:
         one = extra.people_single.accuracy
         rows.append(report.FractionWithInterval(PERSON, one.value, *one.interval, marked=True))
-    chance = next(iter(scores.values())).accuracy.chance
-    return [
-        report.Drawing(
-            "Accuracies with their 95 % intervals; the dashed line shows chance.",
-            lambda: [report.draw_accuracies(rows, chance=chance)],
-        )
-    ]
-
-
-def _make_confidence_section(scores: Mapping[str, Score]) -> list[report.Section]:
-    stated = {solver: found for solver, found in scores.items() if found.calibration}
-    caption = (
-        "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "
-        "is on the diagonal. Below: the number of problems at each level."
-    )
+    chance = next((found.accuracy.chance for found in scores.values()), None)
     drawing = report.Drawing(
-        caption, lambda: [svg for name, found in stated.items() for svg in found.charts(name)]
+        "Accuracies with their 95 % intervals; the dashed line shows chance.",
+        lambda: [report.draw_accuracies(rows, chance=chance)],
     )
-    return [report.Section("Confidence", [drawing])] if stated else []
+    tables = [table, *_make_detail_tables(scores, extra)]
+    yield report.Section("Accuracy", [drawing, *tables] if scores else tables)
+    if stable:
+        yield from make_stability_sections(stable)
+    stated = {solver: found for solver, found in scores.items() if found.calibration}
+    if stated:
+        drawing = report.Drawing(
+            "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated "
+            "solver is on the diagonal. Below: the number of problems at each level.",
+            lambda: [svg for name, found in stated.items() for svg in found.charts(name)],
+        )
+        yield report.Section("Confidence", [drawing])
