@@ -242,20 +242,10 @@ def _make_test_section(
 ) -> report.Section:
     name = f"Test {test.name}"
     cautions = [test.groups.caution] if test.groups and test.groups.caution else []
-    trend = ""
-    if test.trend is not None:
-        how = "each answer was compared with other people's answers to the same item"
-        if not test.trend.is_adjusted_for_items:
-            how = (
-                "all subjects had the same order, so the effects of position and item can't be "
-                "separated"
-            )
-            if len(test.people) > 1:
-                cautions.append(
-                    "All subjects had the same order, so a change over the sheet may be due to the "
-                    "items."
-                )
-        trend = f"; and the fraction correct from the first question to the last ({how})"
+    if test.trend is not None and not test.trend.is_adjusted_for_items and len(test.people) > 1:
+        cautions.append(
+            "All subjects had the same order, so a change over the sheet may be due to the items."
+        )
     blocks: list[report.Block] = [
         report.Table(
             f"{name}: over all",
@@ -269,7 +259,7 @@ def _make_test_section(
             "subject native right asked accuracy ambiguous empty".split(),
         ),
         report.Drawing(
-            f"Items by people who gave the intended answer{trend}.",
+            f"Items by people who gave the intended answer{_describe_trend(test)}",
             lambda: list(_draw_test_charts(test)),
             report.Table(
                 f"{name}: items by people who gave the intended answer",
@@ -318,6 +308,18 @@ def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
     if slope is not None and slope.interval is not None:
         note = f"from start to end: {points(slope.change)} points ({points_span(slope.interval)})"
     yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
+
+
+def _describe_trend(test: TestResult) -> str:
+    if test.trend is None:
+        return "."
+    how = (
+        "each answer was compared with other people's answers to the same item"
+        if test.trend.is_adjusted_for_items
+        else "all subjects had the same order, so the effects of position and item can't be "
+        "separated"
+    )
+    return f"; and the fraction correct from the first question to the last ({how})."
 
 
 def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:

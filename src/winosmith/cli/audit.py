@@ -217,16 +217,9 @@ def command(**options: Any) -> None:
             secret=judged.secret if judged else None,
             force=options["force"],
         )
-    repaired = {
-        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
-    }
-    if len(repaired) == 1:
-        record["repair"] = repaired.popitem()[1]
-    elif repaired:
-        record["repairs"] = repaired
     Output(
         title,
-        record,
+        record | _make_repair_records(repairs),
         audit.make_sections(found, [*repairs.values()]),
         verdict=f"Before the repair: {verdict}" if repairs else verdict,
         signature=found.signature,
@@ -373,6 +366,15 @@ def _repair_splits(
         return audit.repair_splits(splits, out, step=say, **how)
     (name,) = splits
     return {name: audit.repair_to_folder(splits[name], out, step=say, **how)}
+
+
+def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
+    records = {
+        name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
+    }
+    if len(records) == 1:
+        return {"repair": records.popitem()[1]}
+    return {"repairs": records} if records else {}
 
 
 def _read_answers(

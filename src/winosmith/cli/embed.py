@@ -68,25 +68,9 @@ def command(**options: Any) -> None:
         raise OutputError(f"{out} exists; add --force to replace it")
     out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long
 
-    embedder: Any
-    rest, used, tuning = _options.read_data(options["data"]), {}, {}
+    dataset = _options.read_data(options["data"])
     with ExitStack() as stack:
-        if options["encoder"] == "light":
-            if options["finetune"]:
-                raise InputError("the light embedder can't be fine-tuned; name an --encoder")
-            embedder = embed.LightEmbedder(options["dimensions"], options["combine"])
-        elif options["finetune"]:
-            embedder, rest, used, tuning = _finetune(rest, options, stack)
-        else:
-            embedder = embed.EncoderEmbedder(
-                options["encoder"],
-                pooling=options["pooling"] or "mean",
-                combine=options["combine"],
-                split_point=options["split_point"],
-                device=options["device"],
-                max_length=options["max_length"],
-                cache=not options["no_cache"],
-            )
+        embedder, rest, used, tuning = _prepare_embedding(dataset, options, stack)
         if isinstance(embedder, embed.EncoderEmbedder):
             executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
             advance = stack.enter_context(progress("Embedding", len(rest)))
@@ -116,8 +100,27 @@ def command(**options: Any) -> None:
     say(f"signature {signature}")
 
 
-def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
+def _prepare_embedding(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     """Return the embedder, the problems to embed, the ids of all other problems, and a report."""
+    if options["encoder"] == "light":
+        if options["finetune"]:
+            raise InputError("the light embedder can't be fine-tuned; name an --encoder")
+        return embed.LightEmbedder(options["dimensions"], options["combine"]), dataset, {}, {}
+    if options["finetune"]:
+        return _finetune(dataset, options, stack)
+    embedder = embed.EncoderEmbedder(
+        options["encoder"],
+        pooling=options["pooling"] or "mean",
+        combine=options["combine"],
+        split_point=options["split_point"],
+        device=options["device"],
+        max_length=options["max_length"],
+        cache=not options["no_cache"],
+    )
+    return embedder, dataset, {}, {}
+
+
+def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     try:
         n_train, n_dev = map(int, options["finetune"].split(":"))
     except ValueError:

@@ -7,6 +7,7 @@ files for them are given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,6 @@ from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
 from winosmith.cli._stability import StabilityResults, make_stability_sections, measure_stabilities
-from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
     Consistency,
@@ -31,7 +31,6 @@ from winosmith.metrics import (
 )
 from winosmith.records import parse_json
 from winosmith.report import percent, percent_span, points, points_span, probability
-from winosmith.response import Response
 from winosmith.results import IF_ANY, Result, make_table
 from winosmith.text import format_count
 from winosmith.validate import read_votes
@@ -121,9 +120,14 @@ def command(**options: Any) -> None:
     shown = {name: of for name, of in solvers.items() if name not in withheld}
     scores = _score_solvers(shown, () if by_lineage else fields, options["seed"])
     gaps, refused = _measure_gender_gaps(solvers, women, options["seed"])
+    majority, single = None, None
+    if people is not None:
+        with suppress(InputError):
+            majority = metrics.measure_human_accuracy(dataset, people)
+        single = metrics.measure_person_accuracy(dataset, people)
     extra = ExtraResults(
-        None if people is None else _measure_majority(dataset, people),
-        None if people is None else metrics.measure_person_accuracy(dataset, people),
+        majority,
+        single,
         {name: of for name, of in _measure_switched(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
@@ -194,13 +198,6 @@ class ExtraResults(Result):
     switched: Mapping[str, Consistency] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
-
-
-def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
-    try:
-        return metrics.measure_human_accuracy(dataset, responses)
-    except InputError:
-        return None
 
 
 def _measure_switched(
