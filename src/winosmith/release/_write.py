@@ -386,7 +386,7 @@ def _list_paths(paths: _Paths) -> list[str | Path]:
 
 @contextlib.contextmanager
 def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
-    """Yield a new hidden folder in `out`; remove it if the block fails.
+    """Yield a new hidden folder in `out`; remove it at the end, unless it was moved.
 
     The folders of earlier runs that were killed are removed first.
     """
@@ -403,12 +403,9 @@ def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
         folder.chmod(0o755)
         yield folder
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
         raise OutputError(f"{folder}: {error.strerror or error}; nothing was released") from error
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     finally:
+        shutil.rmtree(folder, ignore_errors=True)  # no effect after `move_into_place`
         os.close(handle)
 
 
@@ -442,7 +439,6 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     if folder.exists():
         if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
-        shutil.rmtree(hidden)
         return False
     hidden.rename(folder)
     return True
