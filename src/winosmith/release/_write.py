@@ -373,7 +373,14 @@ def release(
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, create_hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
-        is_new = move_into_place(hidden, folder, about)
+        for other in _keyed.find_releases(out, about):
+            if other != folder:
+                raise _keyed.make_version_error(other)
+        is_new = not folder.exists()
+        if is_new:
+            hidden.rename(folder)
+        elif _source.compute_checksums(hidden) != _source.compute_checksums(folder):
+            raise OutputError(f"{folder} was changed after it was released; remove it")
         private_folder = write_private(done, folder)
         if keyed:
             _keyed.get_pending_path(out, about).unlink(missing_ok=True)
@@ -386,7 +393,7 @@ def _list_paths(paths: _Paths) -> list[str | Path]:
 
 @contextlib.contextmanager
 def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
-    """Yield a new hidden folder in `out`; remove it at the end, unless it was moved.
+    """Yield a new hidden folder in `out`; remove it at the end, unless it was renamed.
 
     The folders of earlier runs that were killed are removed first.
     """
@@ -405,7 +412,7 @@ def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}; nothing was released") from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # no effect after `move_into_place`
+        shutil.rmtree(folder, ignore_errors=True)  # no effect if it was renamed
         os.close(handle)
 
 
@@ -429,19 +436,6 @@ def write_files(content: _content.Content, folder: Path, advance: Advance) -> di
     checksums = _content.format_checksums({path: of["sha256"] for path, of in sums.items()})
     add_file(_content.CHECKSUMS, checksums.encode())
     return record
-
-
-def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Return False if an identical release already exists."""
-    for other in _keyed.find_releases(folder.parent, about):
-        if other != folder:
-            raise _keyed.make_version_error(other)
-    if folder.exists():
-        if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
-            raise OutputError(f"{folder} was changed after it was released; remove it")
-        return False
-    hidden.rename(folder)
-    return True
 
 
 def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
