@@ -74,12 +74,12 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None, **h
     files = [path for path in sorted(folder.iterdir()) if _content.match_part(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
-    if not build.exists and not files:
-        raise InputError(
-            f"{folder} is not a finished build, and no file in it is named after a part "
-            f"({', '.join(_content.PARTS)}); give the paths of the files"
-        )
     if not build.exists:
+        if not files:
+            raise InputError(
+                f"{folder} is not a finished build, and no file in it is named after a part "
+                f"({', '.join(_content.PARTS)}); give the paths of the files"
+            )
         return _read_files(files, format_name, how)
     build.check()
     parts = {
