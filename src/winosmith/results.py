@@ -325,11 +325,8 @@ def make_table(
         before, _, last = name.rpartition(".")
         owners = [_get_nested(result, before) for result in results]
         kind = next((type(owner) for owner in owners if owner is not None), None)
-        if (
-            one := next((one for one in list_members(kind) if one.name == last), None)
-            if kind
-            else None
-        ):
+        members = list_members(kind) if kind else ()
+        if one := next((one for one in members if one.name == last), None):
             values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
             columns += one.make_columns(numeric=numeric)

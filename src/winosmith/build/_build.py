@@ -144,25 +144,22 @@ def build(
         if force and job.folder.is_complete(CHECKSUMS_NAME):
             job.folder.clear()
     if vectors_from is not None:
-        _copy_vectors(job, Path(vectors_from))
+        source = Path(vectors_from)
+        if not (source / PRIVATE).is_dir():
+            raise OutputError(f"{source} contains no build with vectors")
+        other = OutputFolder.open(source, job.public_recipe, secret=job.folder.secret)
+        for name in (VECTORS, NOTES):
+            if not other.is_finished(name):
+                raise OutputError(
+                    f"{source} contains no finished vectors: {name} is missing or was changed"
+                )
+            if not job.folder.is_finished(name):
+                with job.folder.write(name, "wb") as file:
+                    file.write((source / name).read_bytes())
     with job.folder.discard_on_error(), ExitStack() as checkpoints:
         built = _run_steps(job, show, checkpoints)
     _publish.write_run(job.folder, time.monotonic() - started)
     return built
-
-
-def _copy_vectors(job: _BuildJob, source: Path) -> None:
-    if not (source / PRIVATE).is_dir():
-        raise OutputError(f"{source} contains no build with vectors")
-    other = OutputFolder.open(source, job.public_recipe, secret=job.folder.secret)
-    for name in (VECTORS, NOTES):
-        if not other.is_finished(name):
-            raise OutputError(
-                f"{source} contains no finished vectors: {name} is missing or was changed"
-            )
-        if not job.folder.is_finished(name):
-            with job.folder.write(name, "wb") as file:
-                file.write((source / name).read_bytes())
 
 
 def is_build_finished(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -109,7 +108,13 @@ def debias_to_folder(
         measures = work.measure(
             run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
-        done = DebiasResult(folder.path, _split_problems(dataset, rows, run), run, measures)
+        gone = dict.fromkeys({*range(len(dataset))} - {*rows}, USED_FOR_TUNING)
+        gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
+        filtered = Filtered(
+            dataset.select(row for row in range(len(dataset)) if row not in gone),
+            tuple(Dropped(dataset[row], *gone[row], row) for row in sorted(gone)),
+        )
+        done = DebiasResult(folder.path, filtered, run, measures)
         _write_results(folder, done, parameters)
     return done
 
@@ -145,16 +150,6 @@ def _make_parameters(
         "seed": seed,
         **({} if embed.array is None else {"array": sha256(embed.array)}),
     }
-
-
-def _split_problems(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Split the problems into kept and dropped; drop those that fine-tuned the encoder."""
-    gone = dict.fromkeys({*range(len(dataset))} - {*rows}, USED_FOR_TUNING)
-    gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
-    return Filtered(
-        dataset.drop({row: reason for row, (_, reason) in gone.items()}, run.method).kept,
-        tuple(Dropped(dataset[row], *gone[row], row) for row in sorted(gone)),
-    )
 
 
 def _write_results(folder: OutputFolder, result: DebiasResult, parameters: dict[str, Any]) -> None:

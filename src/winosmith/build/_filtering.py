@@ -320,11 +320,9 @@ class Filtering:
         `digest` and `n` are the digest and the number of all collected problems. `shown` are the
         rows of the pool that charts may show individually. `planted` maps problem ids to artifacts.
         """
-        guessed, flips_sign = (
-            self._measure_accuracies(run),
-            get_combination(self.embed) == "difference",
-        )
-        assessment, ids = None, run.pool.ids
+        guessed = self._measure_accuracies(run)
+        flips_sign = get_combination(self.embed) == "difference"
+        assessment, null, ids = None, None, run.pool.ids
         with self.step("measuring", None):
             if run.options is None and not run.vector_fault:
                 assessment = debias.assess(
@@ -337,12 +335,28 @@ class Filtering:
                     settings=debias.AssessmentSettings(seed=self.seed),
                     shown=shown,
                 )
+            if run.aflite is not None:
+                phases, parameters = run.aflite.phases, run.aflite.parameters
+                if phases and phases[0].chance is not None:
+                    null = phases[0].chance
+                elif parameters["train_size"] < len(run.y):
+                    names = ("ensemble_size", "train_size", "threshold", "C")
+                    null = debias.compute_threshold_null(
+                        run.X,
+                        run.y,
+                        run.blocks,
+                        **{name: parameters[name] for name in names},
+                        seed=self.seed,
+                        ids=ids,
+                        draws=self.filter.null_draws,
+                        **self.execution,
+                    )
             return Measures(
                 signature=self._make_signature(run, digest, n, copies),
                 assessment=assessment,
                 before=None if run.vector_fault else _probe_pool(run, self.seed, flips_sign),
                 verification=guessed,
-                threshold_null=self._measure_excess(run),
+                threshold_null=null,
                 recalls=None
                 if planted is None
                 else {
@@ -413,26 +427,6 @@ class Filtering:
             except DataError as error:
                 return f"not measured: {error}"
 
-    def _measure_excess(self, run: _filter.FilterRun) -> debias.NullTest | None:
-        if run.aflite is None:
-            return None
-        if run.aflite.phases and run.aflite.phases[0].chance is not None:
-            return run.aflite.phases[0].chance
-        parameters = run.aflite.parameters
-        if parameters["train_size"] >= len(run.y):
-            return None
-        names = ("ensemble_size", "train_size", "threshold", "C")
-        return debias.compute_threshold_null(
-            run.X,
-            run.y,
-            run.blocks,
-            **{name: parameters[name] for name in names},
-            seed=self.seed,
-            ids=run.pool.ids,
-            draws=self.filter.null_draws,
-            **self.execution,
-        )
-
 
 PROBE_ROWS = 10_000
 """Maximum number of problems for a probe. With more problems, a probe would take longer, and its
@@ -454,14 +448,12 @@ def _probe_pool(run: _filter.FilterRun, seed: int, flips_sign: bool) -> debias.P
             chosen += block
     if len(drawn) < 2:
         return None
-    folds = min(FOLDS, len(drawn))
-    options = None if run.options is None else run.options[chosen]
     return debias.probe(
         run.X[chosen],
         run.y[chosen],
         drawn,
-        options=options,
+        options=None if run.options is None else run.options[chosen],
         flips_sign=flips_sign,
-        folds=folds,
+        folds=min(FOLDS, len(drawn)),
         seed=seed,
     )

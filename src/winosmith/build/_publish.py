@@ -305,23 +305,21 @@ def read_last_build(folder: str | Path) -> LastBuild:
                 f"{folder} contains no finished build: {name} is missing; choose another folder, "
                 "or draw new splits"
             )
-    sides = files.folder / SIDES_FILE
     try:
-        previous = _read_sides(sides) if sides.is_file() else _read_published_problems(files)
-        return LastBuild(files.digest, tuple(previous))
+        return LastBuild(files.digest, tuple(_read_previous_problems(files)))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _read_sides(path: Path) -> Iterator[PreviousProblem]:
-    for record in records.read_json_lines(path):
-        side = record.pop("side")
-        if side is not None and side not in SPLITS:
-            raise ValueError(f"{side!r} is not a split")
-        yield PreviousProblem(records.parse_problem(record), side)
-
-
-def _read_published_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
+def _read_previous_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
+    sides = files.folder / SIDES_FILE
+    if sides.is_file():
+        for record in records.read_json_lines(sides):
+            side = record.pop("side")
+            if side is not None and side not in SPLITS:
+                raise ValueError(f"{side!r} is not a split")
+            yield PreviousProblem(records.parse_problem(record), side)
+        return
     old = files.read_pool_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

@@ -188,31 +188,23 @@ def parse_recipe(table: Mapping[str, Any], *, folder: Path | None = None) -> Rec
     1.0
     """
     if folder is not None:
-        table = {**table, **_resolve_files(table, folder)}
-        if "array" in (embed := dict(table.get("embed", {}))):
-            table["embed"] = {**embed, **_resolve_files(embed, folder, keys=("array",))}
+        files = {key: _resolve(key, table[key], folder) for key in FILE_KEYS if key in table}
+        table = {**table, **files}
+        embed = table.get("embed")
+        if isinstance(embed, Mapping) and "array" in embed:
+            table["embed"] = {**embed, "array": _resolve("array", embed["array"], folder)}
     return from_table(Recipe, table)
 
 
-def _resolve_files(
-    table: Mapping[str, Any], folder: Path, keys: tuple[str, ...] = FILE_KEYS
-) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key in keys:
-        named = table.get(key)
-        if isinstance(named, str):
-            found[key] = _resolve_file(key, named, folder)
-        elif isinstance(named, list) and all(isinstance(one, str) for one in named):
-            found[key] = [_resolve_file(key, one, folder) for one in named]
-    return found
-
-
-def _resolve_file(key: str, name: str, folder: Path) -> str:
-    if key == "data" and is_address(name):
-        return name
-    path = folder / name
+def _resolve(key: str, named: Any, folder: Path) -> Any:
+    """Return the path of each named file, and other values unchanged."""
+    if isinstance(named, list) and all(isinstance(one, str) for one in named):
+        return [_resolve(key, one, folder) for one in named]
+    if not isinstance(named, str) or (key == "data" and is_address(named)):
+        return named
+    path = folder / named
     if not is_file(Path(strip_sheet(str(path)))):
-        raise RecipeError(f"{key} is {name!r}, but the file {path} does not exist")
+        raise RecipeError(f"{key} is {named!r}, but the file {path} does not exist")
     return str(path)
 
 

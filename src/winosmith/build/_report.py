@@ -37,16 +37,26 @@ MAX_DETECTABLE = 0.2
 
 
 def render_report(built: BuildResult, recipe: Mapping[str, Any]) -> str:
+    lead = ""
+    if built.funnel.kept_fraction is not None:
+        share = report.format_value(built.funnel.kept_fraction, ".0%")
+        lead = f"{share} of the collected problems were kept. The others were removed as follows."
+    if built.applied_rules:
+        lead += "".join(f" {line}." for line in built.applied_rules.lines)
+    tuned = built.embedding_notes.get("finetuned")
+    tuning = _make_text_blocks(
+        [] if tuned is None else [f"Fine-tuning the encoder: {tuned}"],
+        "warning" if built.embedding_notes.get("at_chance") else "plain",
+    )
+    written = format_rebuild_recipe(built.recipe, recipe)
     sections = [
         report.Section("In short", [report.Cards(_make_cards(built))]),
-        report.Section(
-            "From twins to problems", _make_funnel(built), lead=_make_funnel_lead(built)
-        ),
+        report.Section("From twins to problems", _make_funnel(built), lead=lead.strip()),
         *make_filter_sections(built.run, built.measures, built.showable_rows),
         report.Section("What is published", _make_published_blocks(built, recipe)),
         report.Section(
             "How it was made",
-            _make_recipe_blocks(built, recipe),
+            [*tuning, report.Code(written, "The recipe, with every default")],
             lead="All numbers in this report can be reproduced from this recipe and the data.",
         ),
     ]
@@ -69,17 +79,6 @@ def _make_cards(built: BuildResult) -> list[report.KeyFigure]:
     )
     guessed, *more = make_figures(built.run, built.measures)
     return [guessed, kept, *more]
-
-
-def _make_funnel_lead(built: BuildResult) -> str:
-    applied = built.applied_rules
-    rules = "".join(f" {line}." for line in applied.lines) if applied else ""
-    if built.funnel.kept_fraction is None:
-        return rules.strip()
-    share = report.format_value(built.funnel.kept_fraction, ".0%")
-    return (
-        f"{share} of the collected problems were kept. The others were removed as follows.{rules}"
-    )
 
 
 def _make_funnel(built: BuildResult) -> list[report.Block]:
@@ -105,8 +104,22 @@ def _make_published_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> lis
         "problems before you rely on their answers."
     )
     small = describe_small_splits({"counts": built.counts, "recipe": recipe})
+    finds = {name: _format_detectable(built.counts.get(name, 0)) for name in ("dev", "test")}
+    rows: list[list[report.Value]] = [
+        [name, built.counts[name], finds.get(name, ""), description]
+        for name, description in SPLIT_DESCRIPTIONS.items()
+        if name in built.counts
+    ]
+    splits = report.Table(
+        "The splits",
+        ["split", "problems", "detects", "contents"],
+        rows,
+        "Detects: the smallest difference between two models' accuracies that four of five sets of "
+        f"this size detect, if the models differ on {report.percent(DISAGREEMENT, 0)} of the "
+        "problems.",
+    )
     return [
-        _make_splits_table(built.counts),
+        splits,
         *_make_text_blocks(small, "warning"),
         *make_previous_split_blocks(built.sides),
         *_make_text_blocks(describe_missing_columns(built.columns)),
@@ -118,23 +131,6 @@ def _make_text_blocks(
     lines: Sequence[str], kind: Literal["plain", "warning"] = "plain"
 ) -> list[report.Block]:
     return [report.Text([f"{line}." for line in lines], kind)] if lines else []
-
-
-def _make_splits_table(counts: Mapping[str, int]) -> report.Table:
-    finds = {name: _format_detectable(counts.get(name, 0)) for name in ("dev", "test")}
-    rows: list[list[report.Value]] = [
-        [name, counts[name], finds.get(name, ""), description]
-        for name, description in SPLIT_DESCRIPTIONS.items()
-        if name in counts
-    ]
-    return report.Table(
-        "The splits",
-        ["split", "problems", "detects", "contents"],
-        rows,
-        "Detects: the smallest difference between two models' accuracies that four of five sets of "
-        f"this size detect, if the models differ on {report.percent(DISAGREEMENT, 0)} of the "
-        "problems.",
-    )
 
 
 def _find_detectable_difference(n: int) -> float | None:
@@ -176,18 +172,6 @@ def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
             )
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []
-
-
-def _make_recipe_blocks(built: BuildResult, recipe: Mapping[str, Any]) -> list[report.Block]:
-    written = format_rebuild_recipe(built.recipe, recipe)
-    tuned = built.embedding_notes.get("finetuned")
-    return [
-        *_make_text_blocks(
-            [f"Fine-tuning the encoder: {tuned}"] if tuned is not None else [],
-            "warning" if built.embedding_notes.get("at_chance") else "plain",
-        ),
-        report.Code(written, "The recipe, with every default"),
-    ]
 
 
 def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:

@@ -104,7 +104,23 @@ def split(
         else:
             parts[of.split] += [row for row in of.rows if row in is_kept]
             withheld += [row for row in of.rows if row not in is_kept]
-    _require_all_splits(sizes, parts, disjoint, continued=bool(previous))
+    empty = next((part for part in sizes if sizes[part] and not parts[part]), None)
+    if empty is not None and previous:
+        raise DataError(
+            f"no problems are left for {empty}: there are too few new problems, and earlier "
+            "problems keep their splits; collect more, or draw all splits again (a build without "
+            "`last=`, or a round with `redraw=True`)"
+        )
+    if empty is not None and disjoint == "twin":
+        raise DataError(
+            f"no problems are left for {empty}: there are too few twins and families; collect "
+            "more, or reduce split.dev or split.test"
+        )
+    if empty is not None:
+        raise DataError(
+            f"every {disjoint} has more problems than the {sizes[empty]:,} for {empty}; collect "
+            f"from more {disjoint}s, or set split.disjoint to twin"
+        )
     place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
     twins = (
         sorted(twin, key=place.__getitem__) for twin in dataset.twins if place.keys() >= {*twin}
@@ -118,32 +134,6 @@ def split(
         sides={row: of.split for of in found for row in of.rows},
         old=frozenset(row for of in found if of.previous for row in of.rows),
         joined_blocks=tuple(of for of in found if len(of.previous) > 1),
-    )
-
-
-def _require_all_splits(
-    sizes: Mapping[SplitName, int],
-    parts: Mapping[SplitName, Sequence[int]],
-    disjoint: Disjoint,
-    continued: bool,
-) -> None:
-    empty = next((part for part in sizes if sizes[part] and not parts[part]), None)
-    if empty is None:
-        return
-    if continued:
-        raise DataError(
-            f"no problems are left for {empty}: there are too few new problems, and earlier "
-            "problems keep their splits; collect more, or draw all splits again (a build without "
-            "`last=`, or a round with `redraw=True`)"
-        )
-    if disjoint == "twin":
-        raise DataError(
-            f"no problems are left for {empty}: there are too few twins and families; collect "
-            "more, or reduce split.dev or split.test"
-        )
-    raise DataError(
-        f"every {disjoint} has more problems than the {sizes[empty]:,} for {empty}; collect "
-        f"from more {disjoint}s, or set split.disjoint to twin"
     )
 
 

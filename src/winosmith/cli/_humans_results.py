@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -16,10 +16,9 @@ from winosmith.cli._output import Output, Rows, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
-from winosmith.humans import CrossFit, Groups, ItemRow, Results, Rules, Selection, Slope, TestResult
+from winosmith.humans import CrossFit, Groups, Results, Rules, Selection, Slope, TestResult
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
-from winosmith.problem import Problem
 from winosmith.records import dump_json
 from winosmith.report import (
     percent,
@@ -178,15 +177,6 @@ def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
     return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
-def _get_warnings(test: TestResult) -> str:
-    notes = [test.groups.caution] if test.groups else []
-    if test.trend is not None and not test.trend.is_adjusted_for_items and len(test.people) > 1:
-        notes.append(
-            "All subjects had the same order, so a change over the sheet may be due to the items."
-        )
-    return " ".join(filter(None, notes))
-
-
 _NEAR_HUMAN = 0.9
 """The accuracy required for "near human" (Davis et al. 2016, section 7)."""
 
@@ -194,7 +184,29 @@ _NEAR_HUMAN = 0.9
 def _make_sections(
     dataset: Dataset, results: Results, signature: report.Signature
 ) -> list[report.Section]:
-    over = [table for table in _make_overall_tables(results) if table.rows]
+    over = [
+        report.Table(
+            "Both halves of a schema",
+            ["better half", "other half", "schemas"],
+            [
+                [*(f"{right} of {asked}" for right, asked in both), n]
+                for both, n in results.halves.items()
+            ],
+            f"{sum(results.halves.values())} schemas have answers to both halves, by different "
+            "people.",
+        ),
+        make_table(
+            "Time per question, fastest first",
+            results.pace,
+            note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
+            "meant 18.3 s per question, and one subject took 7.6 s.",
+        ),
+    ]
+    named = (("Texts recognised", results.recognised), ("Words asked about", results.words))
+    for title, remarks in named:
+        rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in remarks]
+        over.append(report.Table(title, ["subject", "problem", "what"], rows))
+    over = [table for table in over if table.rows]
     return [
         report.Section("Over all", [report.PageOnly(lambda: _make_opening(results))]),
         *(_make_test_section(dataset, test, signature) for test in results.tests),
@@ -229,12 +241,17 @@ def _make_test_section(
     dataset: Dataset, test: TestResult, signature: report.Signature
 ) -> report.Section:
     name = f"Test {test.name}"
+    cautions = [test.groups.caution] if test.groups and test.groups.caution else []
+    if test.trend is not None and not test.trend.is_adjusted_for_items and len(test.people) > 1:
+        cautions.append(
+            "All subjects had the same order, so a change over the sheet may be due to the items."
+        )
     blocks: list[report.Block] = [
         report.Table(
             f"{name}: over all",
             ["figure", "value"],
             list(_make_summary_rows(test)),
-            _get_warnings(test),
+            " ".join(cautions),
         ),
         make_table(
             f"{name}: scores of the subjects",
@@ -306,45 +323,25 @@ def _describe_trend(test: TestResult) -> str:
 
 
 def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:
-    flagged = [[_make_item_passage(dataset[at.row], at)] for at in test.items if at.is_flagged]
+    flagged = []
+    for item in test.items:
+        if not item.is_flagged:
+            continue
+        problem = dataset[item.row]
+        counts = list(zip(item.options, item.choices, strict=True))
+        if item.ambiguous:
+            counts.append(("ambiguous (X)", item.ambiguous))
+        passage = report.Passage(
+            [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
+            problem.options,
+            problem.answer,
+            f"{item.right} of {item.asked} gave the intended answer",
+            False,
+            [f"most people: {item.majority_reading}", *(f"{option}: {n}" for option, n in counts)],
+        )
+        flagged.append([passage])
     note = "The intended answer is marked; the answer that most people chose is below it."
     return [report.Passages("What people read instead", flagged, note)] if flagged else []
-
-
-def _make_item_passage(problem: Problem, item: ItemRow) -> report.Passage:
-    counts = list(zip(item.options, item.choices, strict=True))
-    if item.ambiguous:
-        counts.append(("ambiguous (X)", item.ambiguous))
-    return report.Passage(
-        [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
-        problem.options,
-        problem.answer,
-        f"{item.right} of {item.asked} gave the intended answer",
-        False,
-        [f"most people: {item.majority_reading}", *(f"{option}: {n}" for option, n in counts)],
-    )
-
-
-def _make_overall_tables(results: Results) -> Iterator[report.Table]:
-    yield report.Table(
-        "Both halves of a schema",
-        ["better half", "other half", "schemas"],
-        [
-            [*(f"{right} of {asked}" for right, asked in both), n]
-            for both, n in results.halves.items()
-        ],
-        f"{sum(results.halves.values())} schemas have answers to both halves, by different people.",
-    )
-    yield make_table(
-        "Time per question, fastest first",
-        results.pace,
-        note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
-        "meant 18.3 s per question, and one subject took 7.6 s.",
-    )
-    named = (("Texts recognised", results.recognised), ("Words asked about", results.words))
-    for title, remarks in named:
-        rows: Rows = [[who, remark.problem or "", remark.text] for who, remark in remarks]
-        yield report.Table(title, ["subject", "problem", "what"], rows)
 
 
 _LISTED_REASONS = 10
@@ -382,7 +379,19 @@ def select_problems(**options: Any) -> None:
     responses = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
-    fit = _cross_fit_agreement(dataset, responses, rules, options)
+    fit: CrossFit | str  # the agreement, or the reason why it can't be estimated
+    try:
+        with progress("Selection without one fold of the people", options["folds"]) as advance:
+            fit = humans.cross_fit(
+                dataset,
+                responses,
+                rules,
+                folds=options["folds"],
+                seed=options["seed"],
+                on_fold=lambda done, _: advance(done, ""),
+            )
+    except DataError as error:
+        fit = str(error)
     constraints = "floor subjects per_text both_halves".split()
     signature = signature_of(
         dataset,
@@ -409,24 +418,6 @@ def select_problems(**options: Any) -> None:
     if not print_json_if_requested(report):
         _print_selection(found, fit, len(dataset))
         echo(f"\n{signature}")
-
-
-def _cross_fit_agreement(
-    dataset: Dataset, responses: Sequence[Response], rules: Rules, options: Mapping[str, Any]
-) -> CrossFit | str:
-    """Return the cross-fitted agreement, or the reason why it can't be estimated."""
-    try:
-        with progress("Selection without one fold of the people", options["folds"]) as advance:
-            return humans.cross_fit(
-                dataset,
-                responses,
-                rules,
-                folds=options["folds"],
-                seed=options["seed"],
-                on_fold=lambda done, _: advance(done, ""),
-            )
-    except DataError as error:
-        return str(error)
 
 
 def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,14 +24,16 @@ from winosmith.cli._printing import (
     progress,
     say,
 )
-from winosmith.dataset import Dropped
+from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import Entry, Ledger, Sheet, Sitting, SurveyQuestion
+from winosmith.humans import Entry, Sheet, Sitting, SurveyQuestion
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value, signature_of
 from winosmith.text import format_count
 from winosmith.validate import write_votes
+
+_KEY_FILE = f"{PRIVATE}/key.csv"
 
 _LISTED_REASONS = 5
 """Maximum number of omitted problems that are printed with a reason."""
@@ -82,7 +84,6 @@ def make_test_sheets(**options: Any) -> None:
         raise InputError("--no-pdf can't be combined with --large-print, which makes PDFs")
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, survey=declared)
-    printed = partial(humans.render_pdf, paper=options["paper"], survey=declared)
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
@@ -100,9 +101,7 @@ def make_test_sheets(**options: Any) -> None:
         force=options["force"],
     )
     with folder.discard_on_error():
-        key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        texts = _list_files(made.sheets, declared, printed, options)
-        files = _write_missing_files(folder, [key, *texts])
+        files = _write_sheets(folder, dataset, made.sheets, declared, options)
     report = {
         "data": options["data"],
         "sheets": [
@@ -126,38 +125,41 @@ def make_test_sheets(**options: Any) -> None:
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
-    key_file = folder.path / PRIVATE / "key.csv"
-    say(f"{prints} {where}. The answer key is {key_file}: keep it private.")
+    say(f"{prints} {where}. The answer key is {folder.path / _KEY_FILE}: keep it private.")
 
 
-def _list_files(
+def _write_sheets(
+    folder: OutputFolder,
+    dataset: Dataset,
     sheets: Sequence[Sheet],
-    questions: Sequence[SurveyQuestion],
-    printed: Callable[..., bytes],
+    survey: Sequence[SurveyQuestion],
     options: Mapping[str, Any],
-) -> Iterator[tuple[str, Any]]:
+) -> list[str]:
+    """Write the sheets and the answer key, except finished files, and return the files' names."""
+    printed = partial(humans.render_pdf, paper=options["paper"], survey=survey)
+    files: dict[str, Callable[[], str | bytes]] = {
+        _KEY_FILE: partial(humans.format_answer_key, dataset, sheets)
+    }
     for sheet in sheets:
-        yield (
-            f"{sheet.name}.json",
-            lambda sheet=sheet: dump_json(humans.make_sheet_record(sheet)) + "\n",
-        )
+        files[f"{sheet.name}.json"] = partial(format_sheet, sheet)
         if not options["no_pdf"]:
-            yield f"{sheet.name}.pdf", partial(printed, sheet)
+            files[f"{sheet.name}.pdf"] = partial(printed, sheet)
         if options["large_print"]:
-            yield f"{sheet.name}-large.pdf", partial(printed, sheet, large=True)
+            files[f"{sheet.name}-large.pdf"] = partial(printed, sheet, large=True)
         if options["as_form"]:
-            yield f"{sheet.name}.html", partial(humans.render_form, sheet, survey=questions)
-
-
-def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
+            files[f"{sheet.name}.html"] = partial(humans.render_form, sheet, survey=survey)
     with progress("Typesetting sheets", len(files)) as advance:
-        for done, (name, make) in enumerate(files):
+        for done, (name, make) in enumerate(files.items()):
             advance(done, name)
             if not folder.is_finished(name):
                 content = make()
                 with folder.write(name, "wb" if isinstance(content, bytes) else "w") as file:
                     file.write(content)
-    return [name for name, _ in files]
+    return [*files]
+
+
+def format_sheet(sheet: Sheet) -> str:
+    return dump_json(humans.make_sheet_record(sheet)) + "\n"
 
 
 def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
@@ -221,7 +223,14 @@ def assign_sheets(
                     raise InputError(f"{subject} has no sheet to abandon")
                 ledger = ledger.with_state(subject, "dropped")
         else:
-            ledger, given = _assign_all(ledger, sheets, subjects, **criteria)
+            twice = [subject for subject, count in Counter(subjects).items() if count > 1]
+            if twice:
+                raise InputError(
+                    f"the subject {twice[0]!r} is listed twice; use one code per person"
+                )
+            for subject in subjects:  # if this fails for one of them, no sheet is assigned
+                ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
+                given.append((subject, sheet))
         if subjects:
             humans.write_ledger(ledger, path)
     report: dict[str, Any] = {
@@ -231,32 +240,17 @@ def assign_sheets(
     }
     if not print_json_if_requested(report):
         if given:
-            rows = [(s, sheet.code, _find_handout(folder, sheet.name)) for s, sheet in given]
+            rows = []
+            for subject, sheet in given:
+                files = [f"{folder}/{sheet.name}{end}" for end in (".pdf", ".html", ".json")]
+                handout = next((file for file in files if Path(file).exists()), files[0])
+                rows.append((subject, sheet.code, handout))
             print_table("Given", ("subject", "sheet", "hand out"), rows)
         else:
             print_records("Ledger", report["ledger"])
         print_table("Taken", ("sheet", "takers"), report["takers"].items())
     if subjects:
         say(f"Wrote {path}.")
-
-
-def _assign_all(
-    ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **criteria: Any
-) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Assign a sheet to each subject. If this is impossible for one of them, none is assigned."""
-    twice = [subject for subject, count in Counter(subjects).items() if count > 1]
-    if twice:
-        raise InputError(f"the subject {twice[0]!r} is listed twice; use one code per person")
-    given = []
-    for subject in subjects:
-        ledger, sheet = humans.assign(ledger, sheets, subject, **criteria)
-        given.append((subject, sheet))
-    return ledger, given
-
-
-def _find_handout(folder: str, name: str) -> str:
-    found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
-    return next((file for file in found if Path(file).exists()), found[0])
 
 
 _PATH = click.Path(exists=True)
@@ -365,7 +359,14 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
 
     Second entries are not returned. If one differs from the first entry, FormatError is raised.
     """
-    files = [file for path in paths for file in _find_answer_files(Path(path))]
+    files: list[Path] = []
+    for path in map(Path, paths):
+        found = [path] if path.is_file() else list(filter(_is_answer_file, sorted(path.iterdir())))
+        if not found:
+            raise InputError(
+                f"{path} contains no answers (neither tables nor files saved from forms)"
+            )
+        files += found
     second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
     for file in files:
@@ -393,19 +394,10 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
     return sittings
 
 
-def _find_answer_files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    found = [
-        file
-        for file in sorted(path.iterdir())
-        if file.suffix == ".csv"
-        or (file.suffix == ".json" and (_is_record(file, "answers") or _is_record(file, "entry")))
-    ]
-    if not found:
-        raise InputError(f"{path} contains no answers (neither tables nor files saved from forms)")
-    yield from found
+def _is_answer_file(file: Path) -> bool:
+    if file.suffix == ".json":
+        return _is_record(file, "answers") or _is_record(file, "entry")
+    return file.suffix == ".csv"
 
 
 def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
@@ -459,11 +451,30 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
             f"the last one. Ctrl-C stops.\n({path})\n",
             err=True,
         )
-        _show_next_question(entry)
     try:
-        while entry.next_item is not None and (line := sys.stdin.readline()):
-            entry = _apply_letters(entry, line.rstrip("\r\n"), path)
-            _show_next_question(entry)
+        while (item := entry.next_item) is not None:
+            # the beginning of the question, so that the user finds its line on the paper
+            snippet = format_value(" ".join("".join(item.snippet).split()))
+            if len(snippet) > _SNIPPET_LENGTH:
+                snippet = f"{snippet[: _SNIPPET_LENGTH - 1]}…"
+            shown = f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:"
+            echo(shown, err=True)
+            line = sys.stdin.readline()
+            if not line:
+                break
+            for letter in line.rstrip("\r\n"):
+                if entry.next_item is None:
+                    break
+                after = entry.press(letter)
+                if after is None:
+                    echo(
+                        f"{letter!r} is not an answer to question {entry.next_number}; the rest of "
+                        "the line is ignored",
+                        err=True,
+                    )
+                    break
+                entry = after
+            entry.save(path)
     except KeyboardInterrupt:
         echo("", err=True)
     if entry.next_item is not None:
@@ -473,30 +484,3 @@ def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         )
     echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
     return entry.sitting
-
-
-def _show_next_question(entry: Entry) -> None:
-    """Show the beginning of the next question, so that the user finds its line on the paper."""
-    item = entry.next_item
-    if item is None:
-        return
-    snippet = format_value(" ".join("".join(item.snippet).split()))
-    snippet = snippet if len(snippet) <= _SNIPPET_LENGTH else snippet[: _SNIPPET_LENGTH - 1] + "…"
-    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:", err=True)
-
-
-def _apply_letters(entry: Entry, letters: str, path: Path) -> Entry:
-    for letter in letters:
-        if entry.next_item is None:
-            break
-        after = entry.press(letter)
-        if after is None:
-            echo(
-                f"{letter!r} is not an answer to question {entry.next_number}; the rest of the "
-                "line is ignored",
-                err=True,
-            )
-            break
-        entry = after
-    entry.save(path)
-    return entry

@@ -14,7 +14,7 @@ import click
 from winosmith import audit, formats, humans
 from winosmith.audit import Audit, KeyCheck, WrongKeys
 from winosmith.cli import _options
-from winosmith.cli._humans_sheets import read_sheets, read_sittings
+from winosmith.cli._humans_sheets import format_sheet, read_sheets, read_sittings
 from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.cli.admin import import_for_judging
@@ -67,8 +67,7 @@ def write_check(
         folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
-            sheet_record = dump_json(humans.make_sheet_record(sheet)) + "\n"
-            folder.write_lines(f"{sheet.name}.json", [sheet_record])
+            folder.write_lines(f"{sheet.name}.json", [format_sheet(sheet)])
             folder.write_lines(f"{sheet.name}.html", [humans.render_form(sheet, survey=())])
     if on_site is not None:
         import_for_judging(on_site)

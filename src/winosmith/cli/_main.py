@@ -82,8 +82,9 @@ class LazyGroup(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            if _is_printing_error(error):
-                raise
+            frames = traceback.walk_tb(error.__traceback__)
+            if any(frame.f_code is click.echo.__code__ for frame, _ in frames):
+                raise  # the pipe to which click prints was closed
             raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -183,12 +184,6 @@ def main(arguments: list[str] | None = None) -> int:
         why = f" ({error})" if str(error) else ""
         return _print_error(f"out of memory{why}; use fewer items or a machine with more memory")
     return code if isinstance(code, int) else 0  # the code of `ctx.exit(1)` is the result
-
-
-def _is_printing_error(error: BaseException) -> bool:
-    """Return whether the error was raised by printing, for example to a closed pipe."""
-    frames = traceback.walk_tb(error.__traceback__)
-    return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

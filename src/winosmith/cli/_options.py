@@ -136,12 +136,10 @@ class _DataPath(click.Path):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
-        if is_pattern:
-            return str(value)
         from winosmith.data import is_address, strip_sheet
 
-        if is_address(str(value)):
+        is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
+        if is_pattern or is_address(value):
             return str(value)
         found = super().convert(file := strip_sheet(value), param, ctx)
         return found if file == value else str(value)

@@ -24,7 +24,7 @@ Rows: TypeAlias = list[list[report.Value]]
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    print_blocks([report.Table(title, list(header), [list(row) for row in rows])])
+    _print_table(report.Table(title, list(header), [list(row) for row in rows]))
 
 
 def _print_table(table: report.Table) -> None:
@@ -91,25 +91,21 @@ def print_blocks(blocks: Iterable[report.Block]) -> None:
     for part in _list_printed_parts(blocks):
         if isinstance(part, report.Table):
             _print_table(part)
-        else:
-            _print_text(part)
+            continue
+        for paragraph in map(translate_advice, part.paragraphs):
+            if part.kind == "warning":  # not wrapped, as it may name a file and a line
+                echo(paragraph, fg="yellow")
+            elif part.kind == "list":
+                echo(textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    "))
+            else:
+                echo(textwrap.fill(paragraph, 80))
+        if part.kind == "list":
+            echo()
 
 
 def _list_printed_parts(blocks: Iterable[report.Block]) -> list[report.Table | report.Text]:
     parts = (block.table if isinstance(block, report.Drawing) else block for block in blocks)
     return [part for part in parts if isinstance(part, report.Table | report.Text)]
-
-
-def _print_text(text: report.Text) -> None:
-    for paragraph in map(translate_advice, text.paragraphs):
-        if text.kind == "warning":  # not wrapped, as it may name a file and a line
-            echo(paragraph, fg="yellow")
-        elif text.kind == "list":
-            echo(textwrap.fill(paragraph, 78, initial_indent="  - ", subsequent_indent="    "))
-        else:
-            echo(textwrap.fill(paragraph, 80))
-    if text.kind == "list":
-        echo()
 
 
 @dataclass(frozen=True)

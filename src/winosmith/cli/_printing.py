@@ -17,6 +17,7 @@ import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -67,25 +68,20 @@ def is_json_requested() -> bool:
 def print_json_if_requested(report: Mapping[str, Any]) -> bool:
     """Print a report as JSON if `--json` is given, and return whether it was printed.
 
-    Only control characters are escaped. The first key, `schema`, contains the command and the
-    version of its JSON Schema.
+    Only control characters are escaped. The first key, `schema`, contains the full name of the
+    command, such as "data list", and the version of its JSON Schema.
     """
     if not is_json_requested():
         return False
-    document = {"schema": f"{_get_command_name()} {JSON_VERSION}", **report}
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    _write(escape_json(text), nl=False)
-    return True
-
-
-def _get_command_name() -> str:
-    """Return the full name of the running command, such as "data list"."""
     context: click.Context | None = click.get_current_context()
     names: list[str] = []
     while context and context.parent:
         names.insert(0, context.info_name or "")
         context = context.parent
-    return " ".join(names)
+    document = {"schema": f"{' '.join(names)} {JSON_VERSION}", **report}
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    _write(escape_json(text), nl=False)
+    return True
 
 
 def print_rich(*parts: Any) -> None:
@@ -140,13 +136,18 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, st
     from rich.console import Console
 
     console = Console(file=sys.stderr)
-    if console.is_terminal:
-        yield from _show_bar(console, title, total)
-    else:
-        yield from _print_progress_lines(title, total)
+    if not console.is_terminal:
+        last = time.monotonic()
 
+        def print_line(done: int, note: str = "") -> None:
+            nonlocal last
+            if time.monotonic() - last >= 5:
+                last = time.monotonic()
+                of = f" of {total}" if total else ""
+                say(f"{title}: {done}{of} {note}".rstrip())
 
-def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+        yield print_line
+        return
     from rich import progress as bars
 
     columns = (
@@ -160,25 +161,10 @@ def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[
     with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(escape_terminal(title), total=total, note="")
 
-        def advance(done: int, note: str = "") -> None:
+        def update_bar(done: int, note: str = "") -> None:
             bar.update(task, completed=done, note=escape_terminal(note))
 
-        yield advance
-
-
-def _print_progress_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
-    import time
-
-    last = time.monotonic()
-
-    def advance(done: int, note: str = "") -> None:
-        nonlocal last
-        if time.monotonic() - last >= 5:
-            last = time.monotonic()
-            of = f" of {total}" if total else ""
-            say(f"{title}: {done}{of} {note}".rstrip())
-
-    yield advance
+        yield update_bar
 
 
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
@@ -209,14 +195,13 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
     def replace_setting(match: re.Match[str]) -> str:
         name, typed = _find_option(match[1], match[2])
-        if not _has_option(command, name):
-            other = next(
-                (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
-            )
-            if other is None:
-                return match[0]
-            lacking[other].append(name)
-        return typed
+        if _has_option(command, name):
+            return typed
+        for other in OTHER_COMMANDS:
+            if _has_option(importlib.import_module(f"{__package__}.{other}").command, name):
+                lacking[other].append(name)
+                return typed
+        return match[0]
 
     text = _SETTING.sub(replace_setting, message)
     for other, names in lacking.items():
@@ -234,11 +219,6 @@ def _find_option(name: str, value: str) -> tuple[str, str]:
     with suppress(SyntaxError, ValueError):
         value = shlex.quote(str(ast.literal_eval(value)))
     return option, f"{option} {value}"
-
-
-def _load_command(name: str) -> click.Command:
-    command: click.Command = importlib.import_module(f"{__package__}.{name}").command
-    return command
 
 
 def _has_option(command: click.Command, option: str) -> bool:

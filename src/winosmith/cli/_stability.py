@@ -143,8 +143,24 @@ def make_stability_sections(results: StabilityResults) -> list[report.Section]:
             for name, of in results.root_comparisons.items()
             for solver, rows in of.items()
         ),
-        *(_make_annotator_tables(results.people, results.depth) if results.people else ()),
     ]
+    if results.people:
+        people = make_table(
+            f"Annotators, and their error depth ({results.depth})",
+            results.people.people,
+            note="Errors are counted only on perturbed problems with a known depth.",
+        )
+        mean = ["mean", None, percent(results.people.accuracy), *[None] * 5]
+        kappas = {
+            "Fleiss' kappa": results.people.kappa,
+            "Krippendorff alpha": results.people.alpha,
+        }
+        reasons = [f"{n} is not defined: {of.reason}." for n, of in kappas.items() if of.reason]
+        note = " ".join(reasons)
+        tables += [
+            replace(people, rows=[*people.rows, mean]),
+            make_table("Agreement among the annotators", kappas, note=note),
+        ]
     sections = [
         report.Section("Stability", [report.PageOnly(lambda: _make_pictures(results)), *tables])
     ]
@@ -294,8 +310,8 @@ def _make_kind_blocks(results: StabilityResults) -> Iterator[report.Block]:
     if results.missing:
         yield report.Text([f"Kinds of edits are not counted: {results.missing}."])
     several = {name: of for name, of in results.kinds.items() if of.kinds}
+    rows: Rows = []
     if several:
-        rows: Rows = []
         for name, of in several.items():
             kinds = [
                 f"{_format_edit_kind(kind)} ({kind.wrong_edits:,})" for kind in of.most_frequent
@@ -307,43 +323,27 @@ def _make_kind_blocks(results: StabilityResults) -> Iterator[report.Block]:
             rows,
         )
     for name, of in several.items():
-        yield _make_kind_table(name, of, has_accuracy=results.solvers[name].accuracy is not None)
+        has_accuracy = results.solvers[name].accuracy is not None
+        rows = []
+        for kind in of.kinds:
+            rates: list[report.Value] = ["—"] * 3
+            if has_accuracy:
+                interval = "—" if kind.interval is None else points_span(kind.interval)
+                rates = [format_rate(kind.errors), points(kind.excess), interval]
+            errors = kind.errors.n, kind.errors.right
+            rows.append([_format_edit_kind(kind), kind.edits, kind.wrong_edits, *errors, *rates])
+        base = f" ({percent(of.errors.value)})" if of.errors and has_accuracy else ""
+        left = f" Omitted: {of.left_out:,} problems without a root." * bool(of.left_out)
+        yield report.Table(
+            f"Errors by kind of edit: {name}",
+            ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
+            rows,
+            EDITS_NOTE.format(share=base) + left,
+        )
 
 
 def _format_edit_kind(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
-
-
-def _make_kind_table(solver: str, kinds: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
-    rows: Rows = []
-    for kind in kinds.kinds:
-        rates: list[report.Value] = ["—"] * 3
-        if has_accuracy:
-            interval = "—" if kind.interval is None else points_span(kind.interval)
-            rates = [format_rate(kind.errors), points(kind.excess), interval]
-        name, errors = _format_edit_kind(kind), kind.errors
-        rows.append([name, kind.edits, kind.wrong_edits, errors.n, errors.right, *rates])
-    base = f" ({percent(kinds.errors.value)})" if kinds.errors and has_accuracy else ""
-    left = f" Omitted: {kinds.left_out:,} problems without a root." * bool(kinds.left_out)
-    return report.Table(
-        f"Errors by kind of edit: {solver}",
-        ["kind", "edits", "in errors", "n", "errors", "fraction", "points", "95 %"],
-        rows,
-        EDITS_NOTE.format(share=base) + left,
-    )
-
-
-def _make_annotator_tables(annotators: metrics.Annotators, depth: str) -> Iterator[report.Table]:
-    people = make_table(
-        f"Annotators, and their error depth ({depth})",
-        annotators.people,
-        note="Errors are counted only on perturbed problems with a known depth.",
-    )
-    mean = ["mean", None, percent(annotators.accuracy), *[None] * 5]
-    yield replace(people, rows=[*people.rows, mean])
-    named = (("Fleiss' kappa", annotators.kappa), ("Krippendorff alpha", annotators.alpha))
-    reasons = [f"{name} is not defined: {one.reason}." for name, one in named if one.reason]
-    yield make_table("Agreement among the annotators", dict(named), note=" ".join(reasons))
 
 
 def _format_depth(value: float | None) -> str | None:

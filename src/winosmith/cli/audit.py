@@ -282,12 +282,9 @@ def _check_options(options: Options) -> None:
     for option, path in {"--to-sheet": options["sheet"], **written}.items():
         if path and Path(path).resolve() in read:
             raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
-    if options["repaired"]:
-        _check_splits([*map(formats.stem, data)])
-
-
-def _check_splits(names: Sequence[str]) -> None:
-    """Reject splits with the same name, and a test set that would lose items to a later split."""
+    if not options["repaired"]:
+        return
+    names = [*map(formats.stem, data)]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(

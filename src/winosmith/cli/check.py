@@ -14,7 +14,6 @@ from winosmith.cli import _options
 from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._printing import exit_with_reasons, say
-from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import HumanAccuracy, find_copies, measure_human_accuracy
 from winosmith.options import build_schema
@@ -82,7 +81,19 @@ def command(**options: Any) -> None:
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path)
-    _warn_about_missing_parents(dataset, path)
+    ids = set(dataset.ids)
+    needed = {
+        ancestor: problem.id
+        for problem in dataset
+        if problem.lineage
+        for ancestor in (problem.lineage.root, problem.lineage.parent)
+    }
+    gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
+    if gone:
+        say(
+            f"{path} lacks the parent or root {report.join_names(gone, _LISTED_PARENTS)}; these "
+            "lineages are not checked."
+        )
     if advice := _options.detect_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
@@ -111,22 +122,6 @@ def command(**options: Any) -> None:
     result.show()
     if options["strict"] and checked.all_stages.dropped:
         exit_with_reasons([f"{format_count(len(checked.all_stages.dropped), 'problem')} dropped"])
-
-
-def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
-    ids = set(dataset.ids)
-    needed = {
-        ancestor: problem.id
-        for problem in dataset
-        if problem.lineage
-        for ancestor in (problem.lineage.root, problem.lineage.parent)
-    }
-    gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
-    if gone:
-        say(
-            f"{path} lacks the parent or root {report.join_names(gone, _LISTED_PARENTS)}; these "
-            "lineages are not checked."
-        )
 
 
 def _iter_rules(
@@ -192,8 +187,23 @@ def _make_sections(
             "options are not checked, but winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
-    yield report.Section("Problems kept", _make_funnel_tables(result))
-    if broken := list(_list_examples(data, result, examples)):
+    tables = [
+        *result.funnel.make_tables(),
+        report.Table(
+            "Problems by rule",
+            ["stage", "rule", "checked", "not checked", "broken"],
+            [[stage.stage, rule, *counts] for stage, rule, counts, _ in _iter_rules(result)],
+        ),
+    ]
+    yield report.Section("Problems kept", [table for table in tables if table.rows])
+    broken: list[str] = []
+    for stage, rule, _, findings in _iter_rules(result):
+        for found in findings[:examples]:
+            ids = " and ".join(_get_ids(stage, found))
+            broken.append(f"{data}:{ids}: {rule}: {found.detail}")
+        if examples and len(findings) > examples:
+            broken.append(f"  … and {len(findings) - examples:,} more of {rule}")
+    if broken:
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
         yield report.Section("People", list(_describe_votes(result, len(responses), people)))
@@ -207,27 +217,6 @@ def _make_sections(
         )
     if notes:
         yield report.Section("Notes", [report.Text(notes)])
-
-
-def _make_funnel_tables(result: ValidationResult) -> list[report.Block]:
-    tables = [
-        *result.funnel.make_tables(),
-        report.Table(
-            "Problems by rule",
-            ["stage", "rule", "checked", "not checked", "broken"],
-            [[stage.stage, rule, *counts] for stage, rule, counts, _ in _iter_rules(result)],
-        ),
-    ]
-    return [table for table in tables if table.rows]
-
-
-def _list_examples(data: str, result: ValidationResult, examples: int) -> Iterator[str]:
-    for stage, rule, _, findings in _iter_rules(result):
-        for found in findings[:examples]:
-            yield f"{data}:{' and '.join(_get_ids(stage, found))}: {rule}: {found.detail}"
-        more = len(findings) - examples
-        if more > 0 and examples:
-            yield f"  … and {more:,} more of {rule}"
 
 
 def _describe_votes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any
 
@@ -89,7 +89,7 @@ def command(**options: Any) -> None:
         for name, of in survivals.items()
     ]
     notes = _predictions.get_log_notes(answers)
-    tables = [_make_accuracy_table(dataset.name, found, notes), *_make_difference_tables(pairs)]
+    tables = _make_tables(dataset.name, found, pairs, notes)
     if survivals:
         tables.append(_make_survival_table(survivals))
     logs = {name: log for name, own in answers.items() if (log := own.log.record())}
@@ -140,7 +140,9 @@ def _warn_about_different_inputs(solvers: Mapping[str, Graded]) -> None:
         )
 
 
-def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]) -> report.Table:
+def _make_tables(
+    name: str, result: Comparison, pairs: Mapping[str, Pair], log_notes: Sequence[str]
+) -> list[report.Table]:
     counted = {"not compared": result.missing, "invalid": result.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
@@ -157,16 +159,13 @@ def _make_accuracy_table(name: str, result: Comparison, log_notes: Sequence[str]
     notes += log_notes
     problems = format_count(result.signature.n, "problem")
     blocks = format_count(next(iter(result.accuracies.values())).clusters, "block")
-    return report.Table(
+    accuracy = report.Table(
         f"{name}: {problems} in {blocks}",
         ["", "solver", *counted, report.Column("right", form=",.7g"), "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )
-
-
-def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
-    yield make_table(
+    differences = make_table(
         "Differences of accuracy, in points",
         pairs,
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
@@ -175,16 +174,17 @@ def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]
         "families, copies); McNemar's test assumes independent problems. Holm: p, corrected for "
         "the number of tests.",
     )
-    agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
-    yield make_table(
+    agreement = make_table(
         "How often both solvers choose the same option",
         pairs,
-        [*agreement, "both", "neither", "agreement.same_wrong"],
+        "agreement.share agreement.kappa agreement.kappa_interval both neither "
+        "agreement.same_wrong".split(),
         head="pair",
         note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for identical choices. "
         "Alike: of the problems that both solvers get wrong, those on which they choose the same "
         "option.",
     )
+    return [accuracy, differences, agreement]
 
 
 def _make_survival_table(comparisons: Mapping[str, SurvivalComparison]) -> report.Table:

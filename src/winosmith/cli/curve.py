@@ -57,7 +57,14 @@ def command(file: str, human: float, take: Any, problems: int | None) -> None:
     curve = metrics.fit_learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
-    at_chance = _find_runs_at_chance(runs, problems) if problems else []
+    at_chance: list[dict[str, Any]] = []
+    if problems:
+        from scipy.stats import binom
+
+        for line, size, accuracy in runs:
+            p = float(binom.sf(round(accuracy * problems) - 1, problems, 0.5))
+            if p > ALPHA:
+                at_chance.append({"line": line, "size": size, "accuracy": accuracy, "p": p})
     Output(
         f"{Path(file).stem}: the learning curve",
         {
@@ -105,16 +112,6 @@ def _read_runs(path: Path) -> list[Run]:
             raise FormatError(why, path, line)
         runs = [(line, size, round(accuracy / 100, 12)) for line, size, accuracy in runs]
     return runs
-
-
-def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
-    from scipy.stats import binom
-
-    return [
-        {"line": line, "size": size, "accuracy": accuracy, "p": p}
-        for line, size, accuracy in runs
-        if (p := float(binom.sf(round(accuracy * problems) - 1, problems, 0.5))) > ALPHA
-    ]
 
 
 CAUTION = (

@@ -73,7 +73,14 @@ def command(ctx: click.Context, /, **options: Any) -> None:
         winosmith debias train.jsonl --out filtered --embeddings vectors.npz
         winosmith debias train.jsonl --out filtered --method mirror --error 0.2
     """  # noqa: D301
-    _check_method_options(ctx)
+    given = _options.find_given_options(ctx)
+    for param in (param for param in ctx.command.params if param.name in given):
+        name, method = str(param.name), options["method"]
+        if method not in METHODS_BY_OPTION.get(name, (method,)):
+            owners = " or ".join(f"--method {owner}" for owner in METHODS_BY_OPTION[name])
+            raise click.UsageError(f"{param.opts[0]} is for {owners}, not for {method}")
+        if name == "error" and options["aim"] != "error":
+            raise click.UsageError(f"--error is for --aim error, not for {options['aim']}")
     data, out = _options.read_data(options["data"]), options["out"]
     asked: dict[str, Any] = {
         "embed": EmbedRecipe(**{name: options[name] for name in EMBED_FIELDS}),
@@ -98,15 +105,3 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             )
     if print_build(Path(out))["blind"]:
         ctx.exit(1)
-
-
-def _check_method_options(ctx: click.Context) -> None:
-    method, aim = ctx.params["method"], ctx.params["aim"]
-    given = _options.find_given_options(ctx)
-    for param in (param for param in ctx.command.params if param.name in given):
-        name = str(param.name)
-        if method not in METHODS_BY_OPTION.get(name, (method,)):
-            owners = " or ".join(f"--method {owner}" for owner in METHODS_BY_OPTION[name])
-            raise click.UsageError(f"{param.opts[0]} is for {owners}, not for {method}")
-        if name == "error" and aim != "error":
-            raise click.UsageError(f"--error is for --aim error, not for {aim}")

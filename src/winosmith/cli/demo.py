@@ -126,19 +126,8 @@ def command(out: str, force: bool) -> None:
         say("Filtering the same twins with mirror")
         mirrored.result()
     print_build(folder / "benchmark")
-    if not is_json_requested():
-        _print_comparison(folder)
-        echo(f"Now try your own twins: edit a copy of {recipe}")
-
-
-def _build_unless_finished(
-    recipe: Recipe, folder: Path, force: bool, step: Step | None = None
-) -> None:
-    if force or not is_build_finished(recipe, folder):
-        build(recipe, folder, force=force, step=step)
-
-
-def _print_comparison(folder: Path) -> None:
+    if is_json_requested():
+        return
     records = [BuildFiles(folder / name).report for name in ("benchmark", "mirror")]
     kept = [record["funnel"]["steps"][-1]["kept"] for record in records]
     measures = [record["measures"] for record in records]
@@ -153,8 +142,16 @@ def _print_comparison(folder: Path) -> None:
         "accuracy of a model, cross-filtered": [format_value(rate, ".1%") for rate in after],
     }
     echo()
-    for title, (aflite, mirror) in rows.items():
-        echo(f"{title:<44}{aflite:>8}{mirror:>8}")
+    for title, (by_aflite, by_mirror) in rows.items():
+        echo(f"{title:<44}{by_aflite:>8}{by_mirror:>8}")
+    echo(f"Now try your own twins: edit a copy of {recipe}")
+
+
+def _build_unless_finished(
+    recipe: Recipe, folder: Path, force: bool, step: Step | None = None
+) -> None:
+    if force or not is_build_finished(recipe, folder):
+        build(recipe, folder, force=force, step=step)
 
 
 def _format_fraction(fraction: dict[str, int]) -> str:

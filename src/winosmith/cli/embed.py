@@ -135,12 +135,20 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         max_length=options["max_length"],
     )
     model = models.find_model_folder(options["encoder"])
+    if options["keep_model"]:
+        out = Path(options["keep_model"])
+    elif options["no_cache"]:
+        out = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
+    else:
+        recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
+        name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
+        out = embed.get_cache_folder() / "finetuned" / name
     with progress("Fine-tuning, step") as advance:
         embedder, tuned = embed.finetune_embedder(
             train,
             dev,
             model=model,
-            out=_choose_model_folder(options, (model, train, dev, settings), stack),
+            out=out,
             settings=settings,
             pooling=options["pooling"] or "cls",
             combine=options["combine"],
@@ -160,14 +168,3 @@ def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
         }
     }
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, report
-
-
-def _choose_model_folder(options: Options, key_parts: tuple[Any, ...], stack: ExitStack) -> Path:
-    if options["keep_model"]:
-        return Path(options["keep_model"])
-    if options["no_cache"]:
-        return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "finetuned"
-    model, train, dev, settings = key_parts
-    recipe = [models.digest_weights(model), train.digest, dev.digest, asdict(settings)]
-    name = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()[:16]
-    return embed.get_cache_folder() / "finetuned" / name

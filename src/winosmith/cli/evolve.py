@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -24,7 +24,6 @@ from winosmith.evolve import Evolution, Perturber, Roots, draw_roots, find_unsol
 from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
 from winosmith.prediction import Prediction
-from winosmith.problem import Problem
 from winosmith.records import dump_json
 from winosmith.report import signature_of
 from winosmith.text import format_count
@@ -189,43 +188,8 @@ def _make_output(record: Mapping[str, Any]) -> Output:
     return Output(title, record, sections, signature=record["signature"])
 
 
-def _make_perturber(
-    kind: str,
-    options: Options,
-    dialogues: Path,
-    existing: Sequence[Problem],
-    on_progress: Callable[[int, int, str], None],
-) -> Perturber:
-    """Return a perturber. The kind "chat" does not repeat the `existing` problems."""
-    if kind in _WORDNET:
-        return evolve.WordNetPerturber(
-            options["count"],
-            WordNet(find_wordnet_folder(options["wordnet_folder"])),
-            wide=options["wide"] and kind == "wordnet",
-            as_published=kind == "wordnet-paper",
-        )
-    return evolve.ChatPerturber(
-        _make_client(options),
-        wanted=options["wanted"],
-        batches=options["batches"],
-        taken=existing,
-        folder=dialogues,
-        on_progress=on_progress,
-    )
-
-
 def _make_client(options: Options) -> Any:
     return _solvers.make_chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
-
-
-def _make_executor(
-    kind: str, problem_count: int, options: Options
-) -> AbstractContextManager[Executor | None]:
-    if options["cluster"] and kind != "chat":
-        return _options.connect_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problem_count >= _MIN_PROBLEMS_FOR_PROCESSES:
-        return ProcessPoolExecutor(options["workers"])
-    return nullcontext()
 
 
 _NOT_IN_RECIPE = {"out", "force", "workers", "cluster", "key_variable",
@@ -275,12 +239,17 @@ def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
 def _run_generation(
     number: int, kind: str, data: Dataset, existing: Dataset, options: Options, folder: OutputFolder
 ) -> Evolution:
+    """Perturb the problems once. The kind "chat" does not repeat the `existing` problems."""
     name = f"generation-{number + 1}.jsonl"
-    dialogues = folder.path / "dialogues"
+    workers: AbstractContextManager[Executor | None] = nullcontext()
+    if options["cluster"] and kind != "chat":
+        workers = _options.connect_cluster(options["cluster"])
+    elif kind in _WORDNET and options["workers"] > 1 and len(data) >= _MIN_PROBLEMS_FOR_PROCESSES:
+        workers = ProcessPoolExecutor(options["workers"])
     with (
         folder.scratch(name) as path,
         progress(f"Perturbing with {kind}", len(data)) as advance,
-        _make_executor(kind, len(data), options) as executor,
+        workers as executor,
     ):
         finished = 0
 
@@ -292,9 +261,26 @@ def _run_generation(
         def show_rows(accepted: int, wanted: int, note: str) -> None:
             advance(finished, f"{accepted} of {wanted} {note}")
 
+        perturber: Perturber
+        if kind in _WORDNET:
+            perturber = evolve.WordNetPerturber(
+                options["count"],
+                WordNet(find_wordnet_folder(options["wordnet_folder"])),
+                wide=options["wide"] and kind == "wordnet",
+                as_published=kind == "wordnet-paper",
+            )
+        else:
+            perturber = evolve.ChatPerturber(
+                _make_client(options),
+                wanted=options["wanted"],
+                batches=options["batches"],
+                taken=existing.problems,
+                folder=folder.path / "dialogues",
+                on_progress=show_rows,
+            )
         made = evolve.resume_children(
             data.problems,
-            _make_perturber(kind, options, dialogues, existing.problems, show_rows),
+            perturber,
             options["seed"] + number,  # the same perturber must not repeat its children
             Path(path),
             executor=executor,
@@ -334,7 +320,23 @@ def _draw_roots(options: Options) -> Roots:
     datasets = [_options.read_data(path) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
-        return _use_all_problems(datasets, options)
+        if options["right"]:
+            raise InputError("--right limits which roots may be drawn, so it needs --roots N")
+        if options["sets"]:
+            raise InputError("--sets needs roots; add --roots N")
+        if len(datasets) > 1:
+            raise InputError(
+                "with several data sets, add --roots N, which gives their problems distinct ids"
+            )
+        (dataset,) = datasets
+        others = [problem.id for problem in dataset if len(problem.options) != _CHAT_OPTION_COUNT]
+        if "chat" in options["kinds"] and others:
+            raise InputError(
+                f"{len(others):,} of {len(dataset):,} problems have more than two options (first: "
+                f"{others[0]!r}), which a chat model can't perturb; draw from the others with "
+                "--roots N, or use --with wordnet"
+            )
+        return Roots(dataset, {}, ())
     if len(wanted) not in (1, len(datasets)):
         raise InputError(
             f"--roots is given {len(wanted)} times for {len(datasets)} data sets; give it once, "
@@ -354,25 +356,6 @@ def _draw_roots(options: Options) -> Roots:
         options["seed"],
         options=_CHAT_OPTION_COUNT if "chat" in options["kinds"] else None,
     )
-
-
-def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
-    if options["right"]:
-        raise InputError("--right limits which roots may be drawn, so it needs --roots N")
-    if options["sets"]:
-        raise InputError("--sets needs roots; add --roots N")
-    if len(datasets) > 1:
-        raise InputError(
-            "with several data sets, add --roots N, which gives their problems distinct ids"
-        )
-    others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTION_COUNT]
-    if "chat" in options["kinds"] and others:
-        raise InputError(
-            f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
-            f"{others[0]!r}), which a chat model can't perturb; draw from the others with "
-            "--roots N, or use --with wordnet"
-        )
-    return Roots(datasets[0], {}, ())
 
 
 def _match_answers(

@@ -84,11 +84,25 @@ def command(
         found.blocks,
         {"look": found.look, "scores": "+".join(one.digest[:6] for one in read)},
     )
+    shown = [name for name, one in found.models.items() if one.depends]
+    others = [name for name, one in found.models.items() if not one.depends]
+    verdict = []
+    if shown:
+        verb = "depends" if len(shown) == 1 else "depend"
+        verdict.append(
+            f"{join_names(shown)} {verb} on the coins (through training, retrieval, or "
+            "selection based on published texts)."
+        )
+    if others:
+        verdict.append(
+            f"No dependence on the coins is shown for {join_names(others)}; this does not mean "
+            "that the release was not seen."
+        )
     Output(
         f"{folder.name}: exposure",
         {**found.record(), "signature": str(signature)},
         [report.Section("Models", _make_blocks(found))],
-        _make_verdict(found),
+        " ".join(verdict),
         signature=signature,
     ).show()
 
@@ -107,24 +121,6 @@ def _score_presentations(keyed: KeyedRelease, model: str, folder: Path, device: 
         )
     say(f"Scores written to {path}")
     return str(path)
-
-
-def _make_verdict(exposure: Exposure) -> str:
-    shown = [name for name, one in exposure.models.items() if one.depends]
-    others = [name for name, one in exposure.models.items() if not one.depends]
-    sentences = []
-    if shown:
-        verb = "depends" if len(shown) == 1 else "depend"
-        sentences.append(
-            f"{join_names(shown)} {verb} on the coins (through training, retrieval, or "
-            "selection based on published texts)."
-        )
-    if others:
-        sentences.append(
-            f"No dependence on the coins is shown for {join_names(others)}; this does not mean "
-            "that the release was not seen."
-        )
-    return " ".join(sentences)
 
 
 def _make_blocks(exposure: Exposure) -> list[report.Block]:

@@ -24,7 +24,7 @@ from winosmith.cli._printing import (
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.metrics import MIN_GROUPS, find_clusters
-from winosmith.release import ReleaseResult, Splitting, VerificationResult
+from winosmith.release import ReleaseResult, Splitting
 from winosmith.text import format_count
 
 
@@ -194,25 +194,20 @@ def verify(release: str, private: str | None) -> None:
     """  # noqa: D301
     found = releases.verify(release, private=private, step=progress)
     if not print_json_if_requested(found.record()):
-        _print_faults(found)
+        printed: Counter[str] = Counter()
+        for fault in found.faults:
+            path = fault.where.partition(":")[0]
+            printed[path] += 1
+            if printed[path] <= _LISTED_FAULTS:
+                echo(str(fault))
+        for path, count in printed.items():
+            if count > _LISTED_FAULTS:
+                echo(f"{path}: {count - _LISTED_FAULTS:,} more")
+        for line in found.content.copies.sentences() if found.content else ():
+            say(line)
+        if not found.faults:
+            more = "" if private else "; --private FOLDER also compares it with the private files"
+            valid = f"{found.folder} is valid: {found.problem_count or 0:,} problems{more}"
+            echo(valid, bold=True)
     if found.faults:
         exit_with_reasons([f"{format_count(len(found.faults), 'fault')} in {found.folder}"])
-
-
-def _print_faults(verified: VerificationResult) -> None:
-    printed: Counter[str] = Counter()
-    for fault in verified.faults:
-        path = fault.where.partition(":")[0]
-        printed[path] += 1
-        if printed[path] <= _LISTED_FAULTS:
-            echo(str(fault))
-    for path, count in printed.items():
-        if count > _LISTED_FAULTS:
-            echo(f"{path}: {count - _LISTED_FAULTS:,} more")
-    for line in verified.content.copies.sentences() if verified.content else ():
-        say(line)
-    if verified.faults:
-        return
-    problems = len(verified.content.dataset) if verified.content else 0
-    more = "" if verified.private else "; --private FOLDER also compares it with the private files"
-    echo(f"{verified.folder} is valid: {problems:,} problems{more}", bold=True)

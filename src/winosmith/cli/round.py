@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,9 +17,6 @@ from winosmith.cli._printing import (
 )
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
-
-if TYPE_CHECKING:
-    from winosmith.rounds import Round
 
 
 @click.command()
@@ -105,12 +101,27 @@ def command(
     if "database" in find_given_options(ctx):
         raise InputError("--database needs --site")
     from winosmith import rounds
+    from winosmith.build import describe_previous_splits
 
     read = rounds.read_round(recipe)
     read = replace(read, redraw=read.redraw or redraw)
     found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
-    if not print_json_if_requested(found.record):
-        _print_round(found)
+    record = found.record
+    if not print_json_if_requested(record):
+        print_blocks([rounds.make_changes_table(found.changes, record)])
+        for line in rounds.describe_seen_problems(record):
+            echo(f"{line}.", fg="yellow")
+        for line in describe_previous_splits(record.get("sides")):
+            echo(line)
+        roots = record["roots"]
+        asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
+        echo(
+            f"{roots['drawn']} roots for the next round, which every solver answers "
+            f"correctly{asked};"
+        )
+        echo(f"{len(record['fooling'])} perturbed problems that fool a solver")
+        echo(f"The report is in {found.report.resolve()}", bold=True)
+        say(f"signature {record['build']['signature']}")
     if stored is not None:
         if names := rounds.find_differing_files(stored, found.folder):
             raise OutputError(
@@ -118,7 +129,7 @@ def command(
                 + ", …" * (len(names) > 5)
             )
         say(f"every file is identical to the one in {stored}")
-    if found.record["artifacts"]["blind"]:
+    if record["artifacts"]["blind"]:
         ctx.exit(1)
 
 
@@ -148,20 +159,3 @@ def _run_on_site(recipe: str | None, name: str | None) -> None:
         raise InputError(f"{row.name} failed: {reason}")
     echo(f"{row.name} is {row.get_state_display()}")
     say(f"Its files are in {row.folder / 'results'}; moderators can see it at /rounds/.")
-
-
-def _print_round(round_: Round) -> None:
-    from winosmith.build import describe_previous_splits
-    from winosmith.rounds import describe_seen_problems, make_changes_table
-
-    print_blocks([make_changes_table(round_.changes, round_.record)])
-    for line in describe_seen_problems(round_.record):
-        echo(f"{line}.", fg="yellow")
-    for line in describe_previous_splits(round_.record.get("sides")):
-        echo(line)
-    roots, fooling = round_.record["roots"], round_.record["fooling"]
-    asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
-    echo(f"{roots['drawn']} roots for the next round, which every solver answers correctly{asked};")
-    echo(f"{len(fooling)} perturbed problems that fool a solver")
-    echo(f"The report is in {round_.report.resolve()}", bold=True)
-    say(f"signature {round_.record['build']['signature']}")

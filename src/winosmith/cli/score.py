@@ -7,6 +7,7 @@ files for them are given.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +16,7 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
-from winosmith.cli._stability import make_stability_sections, measure_stabilities
-from winosmith.dataset import Dataset
+from winosmith.cli._stability import StabilityResults, make_stability_sections, measure_stabilities
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
     Consistency,
@@ -31,7 +31,6 @@ from winosmith.metrics import (
 )
 from winosmith.records import parse_json
 from winosmith.report import percent, percent_span, points, points_span, probability
-from winosmith.response import Response
 from winosmith.results import IF_ANY, Result, make_table
 from winosmith.text import format_count
 from winosmith.validate import read_votes
@@ -121,9 +120,14 @@ def command(**options: Any) -> None:
     shown = {name: of for name, of in solvers.items() if name not in withheld}
     scores = _score_solvers(shown, () if by_lineage else fields, options["seed"])
     gaps, refused = _measure_gender_gaps(solvers, women, options["seed"])
+    majority, single = None, None
+    if people is not None:
+        with suppress(InputError):
+            majority = metrics.measure_human_accuracy(dataset, people)
+        single = metrics.measure_person_accuracy(dataset, people)
     extra = ExtraResults(
-        None if people is None else _measure_majority(dataset, people),
-        None if people is None else metrics.measure_person_accuracy(dataset, people),
+        majority,
+        single,
         {name: of for name, of in _measure_switched(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
@@ -150,10 +154,7 @@ def command(**options: Any) -> None:
     notes = _predictions.get_log_notes(answers)
     for name, overlap in seen.items():
         notes += describe_overlap(name, overlap.record())
-    tables = [
-        make_accuracy_table(dataset.name, counts, scores, extra, notes),
-        *_make_detail_tables(scores, extra),
-    ]
+    table = make_accuracy_table(dataset.name, counts, scores, extra, notes)
     _output.Output(
         f"{dataset.name}: accuracy of predictions",
         {
@@ -162,11 +163,7 @@ def command(**options: Any) -> None:
             **extra.record(),
             **({"stability": stable.record()} if stable else {}),
         },
-        [
-            report.Section("Accuracy", [*_draw_accuracies(scores, extra), *tables]),
-            *(make_stability_sections(stable) if stable else ()),
-            *_make_confidence_section(scores),
-        ],
+        list(_make_sections(table, scores, extra, stable)),
         subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
             **{solver: found.signature for solver, found in scores.items()},
@@ -201,13 +198,6 @@ class ExtraResults(Result):
     switched: Mapping[str, Consistency] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
-
-
-def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
-    try:
-        return metrics.measure_human_accuracy(dataset, responses)
-    except InputError:
-        return None
 
 
 def _measure_switched(
@@ -448,37 +438,37 @@ def _format_points(proportion: Proportion) -> str:
     return format_rate(proportion).replace(" %", "", 1)
 
 
-def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
+def _make_sections(
+    table: report.Table,
+    scores: Mapping[str, Score],
+    extra: ExtraResults,
+    stable: StabilityResults | None,
+) -> Iterator[report.Section]:
     rows = [
         report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()
     ]
-    if not rows:
-        return []
-    if extra.people_majority:
-        people = extra.people_majority
+    if people := extra.people_majority:
         rows.append(
             report.FractionWithInterval(MAJORITY, people.accuracy, *people.interval, marked=True)
         )
     if extra.people_single:
         one = extra.people_single.accuracy
         rows.append(report.FractionWithInterval(PERSON, one.value, *one.interval, marked=True))
-    chance = next(iter(scores.values())).accuracy.chance
-    return [
-        report.Drawing(
-            "Accuracies with their 95 % intervals; the dashed line shows chance.",
-            lambda: [report.draw_accuracies(rows, chance=chance)],
-        )
-    ]
-
-
-def _make_confidence_section(scores: Mapping[str, Score]) -> list[report.Section]:
-    stated = {solver: found for solver, found in scores.items() if found.calibration}
-    caption = (
-        "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated solver "
-        "is on the diagonal. Below: the number of problems at each level."
-    )
+    chance = next((found.accuracy.chance for found in scores.values()), None)
     drawing = report.Drawing(
-        caption, lambda: [svg for name, found in stated.items() for svg in found.charts(name)]
+        "Accuracies with their 95 % intervals; the dashed line shows chance.",
+        lambda: [report.draw_accuracies(rows, chance=chance)],
     )
-    return [report.Section("Confidence", [drawing])] if stated else []
+    tables = [table, *_make_detail_tables(scores, extra)]
+    yield report.Section("Accuracy", [drawing, *tables] if scores else tables)
+    if stable:
+        yield from make_stability_sections(stable)
+    stated = {solver: found for solver, found in scores.items() if found.calibration}
+    if stated:
+        drawing = report.Drawing(
+            "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated "
+            "solver is on the diagonal. Below: the number of problems at each level.",
+            lambda: [svg for name, found in stated.items() for svg in found.charts(name)],
+        )
+        yield report.Section("Confidence", [drawing])

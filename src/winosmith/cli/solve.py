@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,19 @@ def command(**options: Any) -> None:
         raise click.UsageError(f"{options['solver']} runs only on this machine; omit --cluster")
     dataset = _options.read_data(options["data"])
     train = _options.read_training_data(options)
-    for warning in _check_training(dataset, train, options["solver"]) if train else ():
-        say(f"Warning: {warning}")
+    if train:
+        known = {*map(_make_content_key, train)}
+        if seen := sum(_make_content_key(problem) in known for problem in dataset):
+            say(
+                f"Warning: {seen:,} of {len(dataset):,} problems of {dataset.name} are also in "
+                "--train; the accuracy on these does not show how well new problems are solved"
+            )
+        most, learnt = (max((len(p.options) for p in of), default=0) for of in (dataset, train))
+        if options["solver"] == "majority" and learnt < most:
+            say(
+                f"Warning: the problems of {dataset.name} have up to {most} options, and those of "
+                f"--train {learnt}; the solver never chooses option {learnt + 1} or later"
+            )
     sees = _solvers.choose_input(options, dataset, train)
     if options["sees"] is None and sees == "pronoun":
         say("Problems differ only in the pronoun, so the solver sees the pronoun (--sees pronoun)")
@@ -92,21 +103,6 @@ def command(**options: Any) -> None:
             executor=executor,
         )
     _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
-
-
-def _check_training(dataset: Dataset, train: Dataset, solver: str) -> Iterator[str]:
-    known = {*map(_make_content_key, train)}
-    if seen := sum(_make_content_key(problem) in known for problem in dataset):
-        yield (
-            f"{seen:,} of {len(dataset):,} problems of {dataset.name} are also in --train; the "
-            "accuracy on these does not show how well new problems are solved"
-        )
-    most, learnt = (max((len(p.options) for p in of), default=0) for of in (dataset, train))
-    if solver == "majority" and learnt < most:
-        yield (
-            f"the problems of {dataset.name} have up to {most} options, and those of --train "
-            f"{learnt}; the solver never chooses option {learnt + 1} or later"
-        )
 
 
 def _make_content_key(problem: Problem) -> tuple[str, frozenset[str]]:

@@ -12,7 +12,6 @@ from winosmith.cli import _options
 from winosmith.cli._output import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
-from winosmith.problem import Claim
 from winosmith.report import format_value, percent, to_fixed
 from winosmith.results import make_table
 from winosmith.study import join_data
@@ -25,10 +24,7 @@ from winosmith.text import format_count
 @_options.seed_option("Random seed for the search for leaks.")
 @_options.page_option
 @_options.json_option
-def command(
-    data: tuple[str, ...],
-    seed: int,
-) -> None:
+def command(data: tuple[str, ...], seed: int) -> None:
     """Count the problems in a data set, and find fields that give the answer away.
 
     Several files are counted as one data set. Lengths and vocabularies are in Penn Treebank tokens.
@@ -46,11 +42,32 @@ def command(
     parts = [_options.read_items(path) for path in data]
     name = " + ".join(Path(path).stem for path in data)
     asked = parts[0] if len(parts) == 1 else join_data(parts, name)
-    if isinstance(asked, Dataset):
-        result = _describe_problems(asked, seed)
-    else:
-        result = _describe_claims(name, asked)
-    result.show()
+    if not isinstance(asked, Dataset):
+        claims = metrics.compute_claim_statistics(asked)
+        counts = {"true": claims.true, "false": claims.false, "withheld": claims.withheld}
+        rows: Rows = [
+            ["claims", f"{claims.claims:,}"],
+            *_make_token_rows(claims),
+            ["labels", ", ".join(f"{word}: {n:,}" for word, n in counts.items() if n)],
+        ]
+        blocks = [report.Table(name, ["", ""], rows), *_make_table5(claims)]
+        record = {"data": name, **claims.record()}
+        Output(f"{name}: counted", record, [report.Section("Counts", blocks)]).show()
+        return
+    found = metrics.compute_statistics(asked, seed)
+    families = metrics.compute_lineage_statistics(asked)
+    pairs, advice = _options.detect_unmarked_twins(asked)
+    Output(
+        f"{asked.name}: counted",
+        {
+            "data": asked.name,
+            **found.record(),
+            **({"unmarked_twins": pairs} if pairs else {}),
+            **({"lineages": families.record()} if families else {}),
+        },
+        list(_make_sections(asked.name, found, families, advice)),
+        signature=found.signature,
+    ).show()
 
 
 def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
@@ -64,39 +81,6 @@ def _make_token_rows(stats: Statistics | ClaimStatistics) -> Rows:
     ]
 
 
-def _describe_claims(name: str, claims: tuple[Claim, ...]) -> Output:
-    stats = metrics.compute_claim_statistics(claims)
-    counts = {"true": stats.true, "false": stats.false, "withheld": stats.withheld}
-    labels = [f"{word}: {n:,}" for word, n in counts.items() if n]
-    rows: Rows = [
-        ["claims", f"{stats.claims:,}"],
-        *_make_token_rows(stats),
-        ["labels", ", ".join(labels)],
-    ]
-    return Output(
-        f"{name}: counted",
-        {"data": name, **stats.record()},
-        [report.Section("Counts", [report.Table(name, ["", ""], rows), *_make_table5(stats)])],
-    )
-
-
-def _describe_problems(dataset: Dataset, seed: int) -> Output:
-    found = metrics.compute_statistics(dataset, seed)
-    families = metrics.compute_lineage_statistics(dataset)
-    pairs, advice = _options.detect_unmarked_twins(dataset)
-    return Output(
-        f"{dataset.name}: counted",
-        {
-            "data": dataset.name,
-            **found.record(),
-            **({"unmarked_twins": pairs} if pairs else {}),
-            **({"lineages": families.record()} if families else {}),
-        },
-        list(_make_sections(dataset.name, found, families, advice)),
-        signature=found.signature,
-    )
-
-
 def _make_sections(
     name: str, stats: Statistics, families: LineageStatistics | None, advice: str
 ) -> Iterator[report.Section]:
@@ -106,8 +90,36 @@ def _make_sections(
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
-        yield report.Section("Families", list(_describe_lineages(families, stats.without_spaces)))
-    yield report.Section("Fields that give the answer away", [_describe_leaks(stats)])
+        count = format_count(families.families, "family", "families")
+        unvalidated = f", {families.unvalidated:,} of them unvalidated" * bool(families.unvalidated)
+        blocks: list[report.Block] = [
+            make_table(
+                f"{format_count(families.perturbed, 'perturbed problem')} in {count}{unvalidated}",
+                families.depths,
+                head="depth",
+            )
+        ]
+        if families.example is not None:
+            depths = families.example_depths.items()
+            own = ", ".join(f"{depth} {format_value(of)}" for depth, of in depths)
+            blocks.append(report.Text([f"The depths of {families.example!r} differ most: {own}."]))
+        if stats.without_spaces:
+            note = (
+                "Depths count tokens, so they mean nothing for the "
+                f"{stats.without_spaces:,} problems without spaces between words."
+            )
+            blocks.append(report.Text([note]))
+        yield report.Section("Families", blocks)
+    leaks = report.Text(["No field was found that gives the answer away."])
+    if stats.leaks:
+        leaks = report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
+    elif stats.leaks is None:
+        few = (
+            "Too few answers are known to check whether a field gives them away: at least "
+            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
+        )
+        leaks = report.Text([few])
+    yield report.Section("Fields that give the answer away", [leaks])
 
 
 def _make_table5(stats: Statistics | ClaimStatistics) -> list[report.Block]:
@@ -146,35 +158,3 @@ def _make_count_rows(stats: Statistics) -> Rows:
         rate = f"{marked:,} of {labelled:,} ({percent(marked / labelled)})"
         rows.append(["associative", rate])
     return rows
-
-
-def _describe_lineages(stats: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
-    families = format_count(stats.families, "family", "families")
-    unvalidated = f", {stats.unvalidated:,} of them unvalidated" if stats.unvalidated else ""
-    yield make_table(
-        f"{format_count(stats.perturbed, 'perturbed problem')} in {families}{unvalidated}",
-        stats.depths,
-        head="depth",
-    )
-    if stats.example is not None:
-        own = ", ".join(f"{name} {format_value(of)}" for name, of in stats.example_depths.items())
-        yield report.Text([f"The depths of {stats.example!r} differ most: {own}."])
-    if uncounted:
-        yield report.Text(
-            [
-                f"Depths count tokens, so they mean nothing for the {uncounted:,} problems without "
-                "spaces between words."
-            ]
-        )
-
-
-def _describe_leaks(stats: Statistics) -> report.Text:
-    if stats.leaks:
-        return report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
-    if stats.leaks is None:
-        few = (
-            "Too few answers are known to check whether a field gives them away: at least "
-            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
-        )
-        return report.Text([few])
-    return report.Text(["No field was found that gives the answer away."])

@@ -85,7 +85,23 @@ def command(**options: Any) -> None:
     if print_json_if_requested(report):
         return
     if "curve" in report:
-        _print_curve(report)
+        printed = {
+            row.system.split("(")[1].rstrip(")").replace(",", ""): row.printed
+            for row in study.get_published(4, "winogrande-dev")
+        }
+        rows = [
+            (
+                f"{size['n_train']:,}",
+                percent(size["dev_accuracy"]),
+                f"{sum(run['at_chance'] for run in size['runs'])} of {len(size['runs'])}",
+                printed.get(str(size["n_train"]), ""),
+            )
+            for size in report["sizes"]
+        ]
+        print_table("Learning curve", ("size", "best, dev", "runs at chance", "WinoGrande's"), rows)
+        for size in report["sizes"]:
+            echo(f"Signature: {size['signature']}")
+        echo(f"Fit and extrapolate it with: winosmith curve {report['curve']}", bold=True)
         return
     _print_training(report)
     if "then" in report:
@@ -120,7 +136,22 @@ def _train(options: Options) -> dict[str, Any]:
     target, target_dev = _choose_dev(study.join_data(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
     report["then"] = _train_once(target, target_dev, model, out / "then", options)
-    report["forgetting"] = _measure_forgetting(dev, out, options)
+    report["forgetting"] = None
+    if isinstance(dev, Dataset):
+        before, after = (
+            metrics.grade(
+                dev, solve.predict(solve.EncoderSolver(folder, device=options["device"]), dev)
+            )
+            for folder in (out / "first", out / "then")
+        )
+        found = metrics.measure_forgetting(before, after)
+        rest = ("change", "interval", "p_value", "forgotten", "learned")
+        report["forgetting"] = {
+            "n": len(dev),
+            "right_before": found.before.right,
+            "right_after": found.after.right,
+            **{name: found.record()[name] for name in rest},
+        }
     return report
 
 
@@ -210,21 +241,6 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
         )
     study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
-
-
-def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    if not isinstance(dev, Dataset):
-        return None
-    before, after = (
-        metrics.grade(
-            dev, solve.predict(solve.EncoderSolver(folder, device=options["device"]), dev)
-        )
-        for folder in (out / "first", out / "then")
-    )
-    found = metrics.measure_forgetting(before, after)
-    right = {"right_before": found.before.right, "right_after": found.after.right}
-    rest = ("change", "interval", "p_value", "forgotten", "learned")
-    return {"n": len(dev), **right, **{name: found.record()[name] for name in rest}}
 
 
 def _read_trainable(path: str, options: Options, as_claims: bool = False) -> Trainable:
@@ -342,23 +358,3 @@ def _print_training(report: dict[str, Any]) -> None:
             echo("AT CHANCE on its own training data: the training collapsed", fg="red")
     echo(f"Signature: {report['signature']}")
     echo(f"The model is in {report['folder']}", bold=True)
-
-
-def _print_curve(report: dict[str, Any]) -> None:
-    printed = {
-        row.system.split("(")[1].rstrip(")").replace(",", ""): row.printed
-        for row in study.get_published(4, "winogrande-dev")
-    }
-    rows = [
-        (
-            f"{size['n_train']:,}",
-            percent(size["dev_accuracy"]),
-            f"{sum(run['at_chance'] for run in size['runs'])} of {len(size['runs'])}",
-            printed.get(str(size["n_train"]), ""),
-        )
-        for size in report["sizes"]
-    ]
-    print_table("Learning curve", ("size", "best, dev", "runs at chance", "WinoGrande's"), rows)
-    for size in report["sizes"]:
-        echo(f"Signature: {size['signature']}")
-    echo(f"Fit and extrapolate it with: winosmith curve {report['curve']}", bold=True)

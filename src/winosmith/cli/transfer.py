@@ -71,7 +71,13 @@ def command(**options: Any) -> None:
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
-    options["name"] = options["name"] or _get_system_name(options)
+    if not options["name"]:
+        folders = []
+        for folder in map(Path, options["model"]):
+            while folder.name in ("all", "model") and folder.parent.name:
+                folder = folder.parent
+            folders.append(folder.name)
+        options["name"] = "+".join(folders) or options["solver"]
     targets, seen = _exclude_overlapping(_read_targets(options), options)
     withheld = {
         data: f"{study.TARGETS[data]}: {_describe_overlap(options['name'], found)}"
@@ -124,7 +130,14 @@ def _exclude_overlapping(
     )
     seen: dict[str, Overlap] = {}
     for target in targets:
-        problems = _get_problems(target)
+        problems = target.items
+        if not isinstance(problems, Dataset):
+            recast = to_problems(problems)
+            alone = (
+                Problem(f"claim {row}", left.claim.sentence, (left.claim.candidate, "-"))
+                for row, left in enumerate(recast.leftovers)
+            )
+            problems = Dataset([*recast.problems, *alone], target.name)
         found = trained.find_overlap(problems)
         for asked in find_overlaps(problems, [name], given).values():
             unknown = tuple(dict.fromkeys((*found.unknown, *asked.unknown)))
@@ -142,17 +155,6 @@ def _exclude_overlapping(
 
 def _describe_overlap(name: str, overlap: Overlap) -> str:
     return "; ".join(describe_overlap(name, overlap.record()))
-
-
-def _get_problems(target: Target) -> Dataset:
-    if isinstance(target.items, Dataset):
-        return target.items
-    recast = to_problems(target.items)
-    alone = (
-        Problem(f"claim {row}", left.claim.sentence, (left.claim.candidate, "-"))
-        for row, left in enumerate(recast.leftovers)
-    )
-    return Dataset([*recast.problems, *alone], target.name)
 
 
 def _solve_all(
@@ -211,16 +213,6 @@ def _solve_by_input(
                 )
         results |= {solved.data: solved for solved in _solve_targets(own, solver, out, options)}
     return [results[target.name] for target in targets]
-
-
-def _get_system_name(options: Options) -> str:
-    """Return the name of the model's folder, or of the run if the folder is `all` or `model`."""
-    names = []
-    for model in map(Path, options["model"]):
-        while model.name in ("all", "model") and model.parent.name:
-            model = model.parent
-        names.append(model.name)
-    return "+".join(names) or str(options["solver"])
 
 
 def _solve_targets(

@@ -78,10 +78,20 @@ def assign_ids(
 
     twins = name_groups("t", lambda p: p.twin_id)
     roots = name_groups("x", lambda p: p.lineage.root if p.lineage else None)
+    outside: dict[str, str] = {}
+    if previous and source:
+        lineages = [problem.lineage for problem in problems.values() if problem.lineage]
+        for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
+            absent = source.absent_problems.get(one)
+            forms = iter_forms(absent, bool(previous.content.keyed)) if absent else ()
+            of_source = previous.ids_by_source.get(source.old_ids.get(one, one))
+            known = (*(make_id(form, name) for form in forms), of_source)
+            if found := next((id_ for id_ in known if id_ in previous.published_ids), None):
+                outside[one] = found
     relatives = {
         **name_groups("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
         **roots,
-        **(_find_published_ids(problems, source, name, previous) if previous and source else {}),
+        **outside,
         **ids,
     }
     name_of, twin_of = relatives.__getitem__, twins.__getitem__
@@ -93,21 +103,6 @@ def assign_ids(
 
 _Key = Callable[[Problem], str | None]
 """A function that returns the id of a problem's twin, root or parent."""
-
-
-def _find_published_ids(
-    problems: Mapping[str, Problem], source: Source, name: str, previous: PreviousRelease
-) -> dict[str, str]:
-    lineages = (problem.lineage for problem in problems.values() if problem.lineage)
-    found = {}
-    for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
-        absent = source.absent_problems.get(one)
-        forms = iter_forms(absent, bool(previous.content.keyed)) if absent else ()
-        of_text = [make_id(form, name) for form in forms]
-        of_source = previous.ids_by_source.get(source.old_ids.get(one, one))
-        ids = (*of_text, of_source)
-        found[one] = next((id_ for id_ in ids if id_ in previous.published_ids), None)
-    return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 
 Changes = Mapping[str, Mapping[str, str]]
@@ -134,13 +129,24 @@ def find_changes(
     """
     now, then = index_problems(parts), previous.problems
     sides, old_sides = _map_ids_to_sides(parts), _map_ids_to_sides(previous.content.parts)
+    added = [one for one in now if one not in then]
     missing = {one for one in then if one not in now}
-    edited = _find_edited(now, then, missing - reasons.keys(), source_ids, previous.ids_by_source)
+    replaceable = missing - reasons.keys()
+    replaced = {one: previous.ids_by_source.get(source_ids.get(one, "")) for one in added}
+    successors = {old: one for one, old in replaced.items() if old in replaceable}
+    made = set(successors.values())
+    children: dict[str, list[str]] = {}
+    for one in added:
+        lineage = now[one].lineage
+        if lineage is not None and lineage.parent in replaceable and one not in made:
+            children.setdefault(lineage.parent, []).append(one)
+    successors = {old: of[0] for old, of in children.items() if len(of) == 1} | successors
+    edited = {one: successors[one] for one in then if one in successors}
     made = set(edited.values())
     stayed = [one for one in now if one in then]
     differing = {one: ", ".join(_find_changed_fields(then[one], now[one])) for one in stayed}
     return {
-        "added": {one: "" for one in now if one not in then and one not in made},
+        "added": {one: "" for one in added if one not in made},
         "withdrawn": {
             one: reasons.get(one) or absent.get(one, "")
             for one in then
@@ -154,25 +160,6 @@ def find_changes(
             if sides[one] != old_sides[one]
         },
     }
-
-
-def _find_edited(
-    new_problems: Mapping[str, Problem],
-    old_problems: Mapping[str, Problem],
-    missing: set[str],
-    source_ids: Mapping[str, str],
-    by_source: Mapping[str, str],
-) -> dict[str, str]:
-    new = [one for one in new_problems if one not in old_problems]
-    replaced = {one: by_source.get(source_ids.get(one, "")) for one in new}
-    edited = {old: one for one, old in replaced.items() if old in missing}
-    children: dict[str, list[str]] = {}
-    for one in new:
-        lineage = new_problems[one].lineage
-        if lineage is not None and lineage.parent in missing and one not in edited.values():
-            children.setdefault(lineage.parent, []).append(one)
-    found = {parent: held[0] for parent, held in children.items() if len(held) == 1} | edited
-    return {one: found[one] for one in old_problems if one in found}
 
 
 def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:

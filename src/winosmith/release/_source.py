@@ -6,7 +6,7 @@ The source is a finished build, or files that may already be split.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -74,14 +74,33 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None, **h
     files = [path for path in sorted(folder.iterdir()) if _content.match_part(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
-    if build.exists:
-        return _read_build(build, files)
-    if not files:
-        raise InputError(
-            f"{folder} is not a finished build, and no file in it is named after a part "
-            f"({', '.join(_content.PARTS)}); give the paths of the files"
-        )
-    return _read_files(files, format_name, how)
+    if not build.exists:
+        if not files:
+            raise InputError(
+                f"{folder} is not a finished build, and no file in it is named after a part "
+                f"({', '.join(_content.PARTS)}); give the paths of the files"
+            )
+        return _read_files(files, format_name, how)
+    build.check()
+    parts = {
+        part: Dataset(build.read_problems(path.stem), part)
+        for path in files
+        if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
+    }
+    private = folder / PRIVATE
+    dropped = list(build.read_dropped())
+    problems = map(parse_dropped, [*dropped, *build.read_withheld_records()])
+    return Source(
+        _content.sort_parts(parts),
+        {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
+        {
+            record["id"]: make_removal_fields(record["stage"], record["reason"])
+            for record in dropped
+        },
+        private if (private / "test.jsonl").is_file() else None,
+        {problem.id: problem for problem in problems},
+        build.read_pool_ids(),
+    )
 
 
 def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, Any]) -> Source:
@@ -115,29 +134,6 @@ def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, A
         every = {problem.id: problem for problem in paired}
     parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
     return Source(_content.sort_parts(parts))
-
-
-def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
-    build.check()
-    parts = {
-        part: Dataset(build.read_problems(path.stem), part)
-        for path in files
-        if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
-    }
-    private = build.folder / PRIVATE
-    dropped = list(build.read_dropped())
-    problems = map(parse_dropped, [*dropped, *build.read_withheld_records()])
-    return Source(
-        _content.sort_parts(parts),
-        {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
-        {
-            record["id"]: make_removal_fields(record["stage"], record["reason"])
-            for record in dropped
-        },
-        private if (private / "test.jsonl").is_file() else None,
-        {problem.id: problem for problem in problems},
-        build.read_pool_ids(),
-    )
 
 
 def make_removal_fields(stage: str, reason: str) -> Fields:
@@ -268,50 +264,41 @@ def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Cont
     parts: dict[str, Dataset] = {}
     faults: list[Fault] = []
     for part in _content.PARTS:
-        if part in record["counts"]:
-            problems, bad = _read_problems(folder, f"data/{part}.jsonl")
-            faults += bad
-            if problems is not None:
-                parts[part] = Dataset(problems, part)
-    read = list(_read_tombstones(folder))
-    faults += [one for one in read if isinstance(one, Fault)]
+        if part not in record["counts"]:
+            continue
+        path = f"data/{part}.jsonl"
+        try:
+            scanned = formats.scan(folder / path, "winosmith", as_written=True)
+        except FormatError as error:
+            faults.append(Fault(path, f"it can't be read ({error.reason})"))
+            continue
+        rows = list(zip(scanned.line_numbers, scanned.items, strict=True))
+        bad = [(entry.line, str(entry.reason)) for entry in scanned.bad]
+        bad += [(line, "it is a claim") for line, item in rows if not isinstance(item, Problem)]
+        faults += [Fault(f"{path}:{n}", f"this is not a problem: {why}") for n, why in bad]
+        parts[part] = Dataset((item for _, item in rows if isinstance(item, Problem)), part)
+    tombstones: list[_content.Tombstone] = []
+    path = _content.TOMBSTONES
+    try:
+        for line, table in parse_json_lines((folder / path).read_text("utf-8"), path):
+            try:
+                tombstones.append(from_table(_content.Tombstone, table))
+            except RecipeError as error:
+                faults.append(Fault(f"{path}:{line}", f"this is not a tombstone: {error}"))
+    except FormatError as error:
+        faults.append(Fault(f"{path}:{error.line}", error.reason))
+    except (OSError, ValueError):
+        faults.append(Fault(path, "it can't be read"))
     content = _content.Content(
         parse_about(record["about"]),
         parts,
         record["canary"],
         tuple(record["disjoint"]),
         record["ids"],
-        tombstones=[one for one in read if isinstance(one, _content.Tombstone)],
+        tombstones=tombstones,
         keyed=_parse_coins(record.get("keyed")),
     )
     return content, faults
-
-
-def _read_problems(folder: Path, path: str) -> tuple[list[Problem] | None, list[Fault]]:
-    try:
-        scanned = formats.scan(folder / path, "winosmith", as_written=True)
-    except FormatError as error:
-        return None, [Fault(path, f"it can't be read ({error.reason})")]
-    rows = list(zip(scanned.line_numbers, scanned.items, strict=True))
-    bad = [(record.line, str(record.reason)) for record in scanned.bad]
-    bad += [(line, "it is a claim") for line, item in rows if not isinstance(item, Problem)]
-    problems = [item for _, item in rows if isinstance(item, Problem)]
-    return problems, [Fault(f"{path}:{n}", f"this is not a problem: {why}") for n, why in bad]
-
-
-def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
-    try:
-        for line, record in parse_json_lines(
-            (folder / _content.TOMBSTONES).read_text("utf-8"), _content.TOMBSTONES
-        ):
-            try:
-                yield from_table(_content.Tombstone, record)
-            except RecipeError as error:
-                yield Fault(f"{_content.TOMBSTONES}:{line}", f"this is not a tombstone: {error}")
-    except FormatError as error:
-        yield Fault(f"{_content.TOMBSTONES}:{error.line}", error.reason)
-    except (OSError, ValueError):
-        yield Fault(_content.TOMBSTONES, "it can't be read")
 
 
 def compute_checksums(folder: Path) -> dict[str, str]:

@@ -26,7 +26,7 @@ from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import parse_dropped, read_json_lines
 from winosmith.release import _content, _source
-from winosmith.release._about import About, explain_conflict
+from winosmith.release._about import explain_conflict
 from winosmith.release._changes import make_id
 from winosmith.release._content import Content
 from winosmith.release._files import list_files
@@ -165,39 +165,36 @@ def find_licence_faults(content: Content) -> Iterator[Fault]:
         if why and not source.permission:
             do = f"release under a compatible licence, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
+    named = {source.name: source for source in about.source}
     first: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for _, where, problem in _iter_problems(content):
-        for fault in _find_problem_licence_faults(about, problem):
-            first.setdefault(fault, []).append((where, problem.id))
+        name = problem.origin.source if problem.origin else None
+        stated = problem.origin.licence if problem.origin else None
+        owner = named.get(name or "*") or named.get("*")
+        if owner is None:
+            missing = f"no licence is stated for the source {name!r}"
+            what = missing if name else "the source is not stated"
+            do = f'add [[source]] with name = "{name or "*"}" and its licence to release.toml'
+        elif stated is not None and stated != owner.licence:
+            what = (
+                f"their licence is {stated}, but release.toml states {owner.licence} for "
+                f"{owner.name!r}"
+            )
+            do = "correct one of them; all problems of a source have the same licence"
+        elif problem.lineage and "no-derivatives" in owner.licence_terms and not owner.permission:
+            what = (
+                f"they are perturbed, but the licence of {owner.name!r}, {owner.licence}, allows "
+                "no adaptation"
+            )
+            do = f"remove them, {PERMISSION_ADVICE}"
+        else:
+            continue
+        first.setdefault((what, do), []).append((where, problem.id))
     for (what, do), found in first.items():
         where, one = found[0]
         count = len({id_ for _, id_ in found})
-        named = f"{count} problems ({one!r}, …)" if count > 1 else f"1 problem ({one!r})"
-        yield Fault(where, f"{named}: {what}", do)
-
-
-def _find_problem_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
-    name = problem.origin.source if problem.origin else None
-    stated = problem.origin.licence if problem.origin else None
-    named = {source.name: source for source in about.source}
-    source = named.get(name or "*") or named.get("*")
-    if source is None:
-        yield (
-            f"no licence is stated for the source {name!r}" if name else "the source is not stated",
-            f'add [[source]] with name = "{name or "*"}" and its licence to release.toml',
-        )
-    elif stated is not None and stated != source.licence:
-        yield (
-            f"their licence is {stated}, but release.toml states {source.licence} for "
-            f"{source.name!r}",
-            "correct one of them; all problems of a source have the same licence",
-        )
-    elif problem.lineage and "no-derivatives" in source.licence_terms and not source.permission:
-        yield (
-            f"they are perturbed, but the licence of {source.name!r}, {source.licence}, allows no "
-            "adaptation",
-            f"remove them, {PERMISSION_ADVICE}",
-        )
+        problems = f"{count} problems ({one!r}, …)" if count > 1 else f"1 problem ({one!r})"
+        yield Fault(where, f"{problems}: {what}", do)
 
 
 def find_withdrawal_faults(content: Content) -> Iterator[Fault]:

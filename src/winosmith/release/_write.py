@@ -252,7 +252,11 @@ def _omit_known_problems(
     withdrawn = dead & _content.index_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
     answered = {stone.id for stone in previous.content.tombstones if stone.answered}
-    known = _find_known_ids(test, previous) | answered.intersection(test.ids)
+    published = [problem for problem in previous.problems.values() if problem.answer is not None]
+    blocks = _content.find_sorted_blocks((*test, *published))  # related problems, or copies
+    mixed = [block for block in blocks if block[-1] >= len(test)]
+    known = {test[row].id for block in mixed for row in block if row < len(test)}
+    known |= answered.intersection(test.ids)
     refused = []
     if withdrawn:
         refused.append(
@@ -275,17 +279,6 @@ def _omit_known_problems(
         parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
     )
     return kept, {reason: count for reason, count in counts.items() if count}
-
-
-def _find_known_ids(test: Dataset, previous: PreviousRelease) -> set[str]:
-    """Find the ids of test problems whose answers, or related problems' answers, are published.
-
-    Related problems are the other half, the family, copies and near-duplicates.
-    """
-    answered = [problem for problem in previous.problems.values() if problem.answer is not None]
-    both = _content.find_sorted_blocks((*test, *answered))
-    mixed = (block for block in both if block[-1] >= len(test))
-    return {test[row].id for block in mixed for row in block if row < len(test)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +373,14 @@ def release(
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, create_hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
-        is_new = move_into_place(hidden, folder, about)
+        for other in _keyed.find_releases(out, about):
+            if other != folder:
+                raise _keyed.make_version_error(other)
+        is_new = not folder.exists()
+        if is_new:
+            hidden.rename(folder)
+        elif _source.compute_checksums(hidden) != _source.compute_checksums(folder):
+            raise OutputError(f"{folder} was changed after it was released; remove it")
         private_folder = write_private(done, folder)
         if keyed:
             _keyed.get_pending_path(out, about).unlink(missing_ok=True)
@@ -393,7 +393,7 @@ def _list_paths(paths: _Paths) -> list[str | Path]:
 
 @contextlib.contextmanager
 def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
-    """Yield a new hidden folder in `out`; remove it if the block fails.
+    """Yield a new hidden folder in `out`; remove it at the end, unless it was renamed.
 
     The folders of earlier runs that were killed are removed first.
     """
@@ -410,12 +410,9 @@ def create_hidden_folder(out: Path, about: About) -> Iterator[Path]:
         folder.chmod(0o755)
         yield folder
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
         raise OutputError(f"{folder}: {error.strerror or error}; nothing was released") from error
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     finally:
+        shutil.rmtree(folder, ignore_errors=True)  # no effect if it was renamed
         os.close(handle)
 
 
@@ -439,20 +436,6 @@ def write_files(content: _content.Content, folder: Path, advance: Advance) -> di
     checksums = _content.format_checksums({path: of["sha256"] for path, of in sums.items()})
     add_file(_content.CHECKSUMS, checksums.encode())
     return record
-
-
-def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Return False if an identical release already exists."""
-    for other in _keyed.find_releases(folder.parent, about):
-        if other != folder:
-            raise _keyed.make_version_error(other)
-    if folder.exists():
-        if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
-            raise OutputError(f"{folder} was changed after it was released; remove it")
-        shutil.rmtree(hidden)
-        return False
-    hidden.rename(folder)
-    return True
 
 
 def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:

@@ -108,19 +108,14 @@ class Table:
     @property
     def headings(self) -> tuple[Column, ...]:
         """The column headings; a column that contains only numbers is marked as `numeric`."""
-        return tuple(
-            replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
-            for at, column in enumerate(
-                Column(head) if isinstance(head, str) else head for head in self.columns
-            )
-        )
-
-
-def _are_numbers(cells: Sequence[object]) -> bool:
-    present = [cell for cell in cells if cell is not None]
-    return bool(present) and all(
-        isinstance(cell, Real) and not isinstance(cell, bool) for cell in present
-    )
+        headings = []
+        for at, head in enumerate(self.columns):
+            column = Column(head) if isinstance(head, str) else head
+            kinds = {type(row[at]) for row in self.rows if row[at] is not None}
+            are_numbers = all(issubclass(kind, Real) and kind is not bool for kind in kinds)
+            numeric = column.numeric or (bool(kinds) and are_numbers)
+            headings.append(replace(column, numeric=numeric))
+        return tuple(headings)
 
 
 @dataclass(frozen=True)

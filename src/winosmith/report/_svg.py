@@ -211,7 +211,11 @@ def _clean_svg(markup: bytes, title: str, description: str) -> str:
     SubElement(root, "title", {"id": "title"}).text = title
     SubElement(root, "desc", {"id": "desc"}).text = description
     root.extend(child for child in drawn if child.find("style") is None)
-    names = _shorten_references(drawn)
+    ids = {element.get("id") for element in drawn.iter()}
+    values = [value for element in drawn.iter() for value in element.attrib.values()]
+    references = [found[2] for value in values for found in _REFERENCE.finditer(value)]
+    used = dict.fromkeys(reference for reference in references if reference in ids)
+    names = {old: f"i{number}" for number, old in enumerate(used, 1)}
     for element in drawn.iter():
         element.tail = None
         if element.tag != "text":
@@ -220,18 +224,6 @@ def _clean_svg(markup: bytes, title: str, description: str) -> str:
         element.attrib.clear()
         element.attrib.update({name: of for name, of in attributes.items() if of})
     return tostring(root, encoding="unicode")
-
-
-def _shorten_references(root: Element) -> dict[str, str]:
-    ids = {element.get("id") for element in root.iter()}
-    referenced = [
-        found[2]
-        for element in root.iter()
-        for value in element.attrib.values()
-        for found in _REFERENCE.finditer(value)
-        if found[2] in ids
-    ]
-    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
 
 
 def _clean_value(name: str, value: str, names: dict[str, str]) -> str:
