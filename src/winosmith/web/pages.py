@@ -149,9 +149,8 @@ def make_csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingH
         yield BOM
         for row in rows:
             line = io.StringIO()
-            csv.writer(line).writerow(
-                guard_cell(cell) if isinstance(cell, str) else cell for cell in row
-            )
+            cells = (guard_cell(cell) if isinstance(cell, str) else cell for cell in row)
+            csv.writer(line).writerow(cells)
             yield line.getvalue()
 
     response = StreamingHttpResponse(iter_lines(), content_type="text/csv; charset=utf-8")
@@ -268,28 +267,14 @@ RETRY_SECONDS = 5
 """Seconds after which a client should try again: about as long as a database restart."""
 
 
-def apply_browser_settings(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """Apply the admins' latest settings before each request, in every process (middleware).
-
-    The settings file is read only if it has changed; this check takes one or two microseconds.
-    """
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        reload_rules()
-        return get_response(request)
-
-    return middleware
-
-
 _applied_stamp: list[tuple[int, int] | tuple[()] | None] = [()]
 """File stamp of the settings that this process has applied; () before the first check."""
 
 
 def reload_rules() -> None:
-    """Apply the admins' latest settings to this process.
+    """Apply the admins' latest settings to this process, before each request and each job.
 
+    The settings file is read only if it has changed; this check takes one or two microseconds.
     Invalid settings are logged, and the current ones stay in effect. An unreadable file is retried.
     """
     folder = settings.SITE.folder
@@ -343,19 +328,16 @@ def handle_error(request: HttpRequest) -> HttpResponse:
     reader can submit the form again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
-    context = {"away": True, **_get_submitted_form(request)} if away else {}
+    context: dict[str, Any] = {"away": away}
+    if away:
+        fields = [(name, value) for name, values in request.POST.lists() for value in values]
+        if not request.FILES and not any("password" in name for name, _ in fields):
+            texts = [value for _, value in fields if " " in value]
+            context |= {"sent": fields, "texts": texts, "where": request.get_full_path()}
     page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
         page.headers["Retry-After"] = str(RETRY_SECONDS)
     return page
-
-
-def _get_submitted_form(request: HttpRequest) -> dict[str, Any]:
-    fields = [(name, value) for name, values in request.POST.lists() for value in values]
-    if request.FILES or any("password" in name for name, _ in fields):
-        return {}
-    texts = [value for name, value in fields if " " in value]
-    return {"sent": fields, "texts": texts, "where": request.get_full_path()}
 
 
 class SecretLinkFilter(logging.Filter):

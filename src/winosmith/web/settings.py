@@ -50,7 +50,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "winosmith.web.pages.add_security_headers",
-    "winosmith.web.pages.apply_browser_settings",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -112,10 +111,12 @@ def _make_postgresql_settings(url: str) -> dict[str, Any]:
     }
 
 
-def _make_sqlite_settings(path: Path) -> dict[str, Any]:
-    return {
+DATABASES = {
+    "default": _make_postgresql_settings(SITE.database.url)
+    if SITE.database.url
+    else {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": path,
+        "NAME": SITE.database.path,
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
             "timeout": 5,  # seconds (`_lock.MAX_WAIT`)
@@ -131,12 +132,6 @@ def _make_sqlite_settings(path: Path) -> dict[str, Any]:
         # Tests need a real file, because workers and threads share it.
         "TEST": {"NAME": os.environ.get("WINOSMITH_TEST_DATABASE")},
     }
-
-
-DATABASES = {
-    "default": _make_postgresql_settings(SITE.database.url)
-    if SITE.database.url
-    else _make_sqlite_settings(SITE.database.path)
 }
 
 AUTH_USER_MODEL = "people.Person"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.core.signals import request_started
 
 
 class Config(AppConfig):
@@ -31,4 +32,5 @@ class Config(AppConfig):
             kind.BACKUP: backups.make_backup,
         }
         reload_rules()
+        request_started.connect(lambda **_: reload_rules(), weak=False)
         cleaners["run"] = uploads.delete_unconfirmed_jobs
