@@ -40,15 +40,9 @@ STATUS_TITLES: Mapping[int, Any] = {
     503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
 
-_LOG = logging.getLogger("django.request")
-
 
 class InvalidTokenError(Exception):
-    """The token is missing or invalid; `challenge` is the `WWW-Authenticate` header (RFC 6750)."""
-
-    def __init__(self, challenge: str):
-        self.challenge = challenge
-        super().__init__(challenge)
+    """The token is missing or invalid; the message is the `WWW-Authenticate` header (RFC 6750)."""
 
 
 class MalformedRequestError(RefusedError):
@@ -103,9 +97,8 @@ def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return make_error_response(
-        422, _("The request was rejected; each error says what to change."), errors
-    )
+    detail = _("The request was rejected; each error says what to change.")
+    return make_error_response(422, detail, errors)
 
 
 def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -115,7 +108,8 @@ def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
 def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """Log an internal error as Django does for pages; the response contains no details."""
     got_request_exception.send(sender=None, request=request)
-    _LOG.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
+    log = logging.getLogger("django.request")
+    log.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
     response = make_error_response(500)
     response._has_been_logged = True
     return response
@@ -130,7 +124,7 @@ HANDLERS: dict[type[Exception], Any] = {
     HttpError: lambda _request, error: make_error_response(error.status_code),
     ValidationError: _handle_malformed_request,
     InvalidTokenError: lambda _request, error: make_error_response(
-        401, headers={"WWW-Authenticate": error.challenge}
+        401, headers={"WWW-Authenticate": str(error)}
     ),
     InputError: lambda _request, error: make_error_response(422, str(error)),
     RefusedError: _handle_refused,
@@ -213,9 +207,8 @@ def make_auth(*, public: bool = False) -> dict[str, Any]:
             raise InvalidTokenError('Bearer error="invalid_token"' if header else "Bearer")
         return token
 
-    parameters: list[dict[str, list[str]]] = [{"token": []}]
-    described = {"security": [*parameters, {}] if public else parameters}
-    return {"auth": authenticate, "openapi_extra": described}
+    security: list[dict[str, list[str]]] = [{"token": []}, {}] if public else [{"token": []}]
+    return {"auth": authenticate, "openapi_extra": {"security": security}}
 
 
 def get_reader(request: HttpRequest) -> Person | None:

@@ -15,7 +15,7 @@ from winosmith.web.api import door
 from winosmith.web.api.door import Problem, Ref, RequestData, Response, get_reader, to_records
 from winosmith.web.families.lists import get_families_page
 from winosmith.web.families.page import get_version_number, load_family_problem
-from winosmith.web.families.trees import DEPTHS, Tree, load_tree
+from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import get_current_models
@@ -136,24 +136,27 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
     person = get_reader(request)
     root = load_family_problem(ref, person)
     if version := getattr(root, "version", None):
-        root = load_family_problem(
-            version.root.ref, person
-        )  # the reader must be allowed to see both
+        # The reader must be allowed to see both.
+        root = load_family_problem(version.root.ref, person)
     tree = load_tree(root, person)
     start = get_version_number(tree, query.after) + 1 if query.after else 0
     here = range(start, min(start + PAGE_SIZE, len(tree)))
-    rows = _load_rows(tree, here)
-    above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
+    numbers = {*here, *(int(tree.parents[at]) for at in here)} - {-1}
+    keys = {int(tree.rows[number]): number for number in numbers}
+    known = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
+    rows = {keys[key]: row for key, row in known.items()}
     mark_undecided_seen(person, [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
-    predictions = _load_predictions([row.pk for row in rows.values()])
+    answers = Prediction.objects.filter(problem__in=list(rows.values()), model__current=True)
+    found = answers.values("problem_id", "model_id", *_NO_CHOICE)
+    predictions = {(row.pop("problem_id"), row.pop("model_id")): row for row in found}
     models = get_current_models()
     return {
         "items": [
             {
                 "problem": records[at],
                 "public": bool(tree.public[at]),
-                "parent": above[int(tree.parents[at])].ref if at else None,
+                "parent": rows[int(tree.parents[at])].ref if at else None,
                 **{kind: tree.get_depth(kind, at) for kind in DEPTHS},
                 "predictions": [
                     {"model": model.name, **predictions.get((rows[at].pk, model.pk), _NO_CHOICE)}
@@ -164,18 +167,6 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
         ],
         "next": rows[here[-1]].ref if here and here[-1] + 1 < len(tree) else None,
     }
-
-
-def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:
-    keys = {int(tree.rows[number]): number for number in numbers}
-    found = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
-    return {keys[key]: row for key, row in found.items()}
-
-
-def _load_predictions(keys: list[int]) -> dict[tuple[int, int], dict[str, Any]]:
-    rows = Prediction.objects.filter(problem__in=keys, model__current=True)
-    found = rows.values("problem_id", "model_id", *_NO_CHOICE)
-    return {(row.pop("problem_id"), row.pop("model_id")): row for row in found}
 
 
 _NO_CHOICE = {"choice": None, "right": None, "tie": False}

@@ -96,9 +96,8 @@ def find_token(text: str) -> Token | None:
     """
     if not text.startswith(PREFIX):
         return None
-    found = (
-        Token.objects.active().select_related("person").filter(digest=digest_token(text)).first()
-    )
+    tokens = Token.objects.active().select_related("person")
+    found = tokens.filter(digest=digest_token(text)).first()
     if found is None or not may_have_tokens(found.person):
         return None
     today = timezone.now().date()

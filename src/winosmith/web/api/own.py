@@ -17,7 +17,6 @@ from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import get_pending_documents
-from winosmith.web.problems.models import Problem as Row, Twin as TwinRow
 from winosmith.web.write import page as pages
 
 
@@ -144,9 +143,20 @@ def revoke_token(request: HttpRequest) -> HttpResponse:
 @router.get("/me/twins", response=TwinPage, summary="List your twins", **make_auth())
 def list_twins(request: HttpRequest, query: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
+    fields = ("ref", "created", "domain", "topic", "anchor")
     page = Paginator(pages.list_own_twins(get_owner(request)), pages.PAGE_SIZE).get_page(query.page)
     return {
-        "items": [_make_twin_summary(twin) for twin in page.object_list],
+        "items": [
+            {
+                **{name: getattr(twin, name) for name in fields},
+                "halves": [
+                    {"id": half.ref, "state": half.state}
+                    for half in twin.problems.all()
+                    if not half.gold
+                ],
+            }
+            for twin in page.object_list
+        ],
         "page": page.number,
         "pages": page.paginator.num_pages,
     }
@@ -161,30 +171,20 @@ def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     return {
         "ref": twin.ref,
         "created": twin.created,
-        "halves": [_make_own_half_record(half) for half in context["halves"]],
+        "halves": [
+            {
+                "problem": door.to_records([half["problem"]])[0],
+                "state": half["problem"].state,
+                "waits_until": half["until"],
+                "reasons": half["problem"].reasons,
+                "votes": half["votes"],
+                "history": [
+                    {"at": at, "what": what, "reason": why} for at, what, why in half["history"]
+                ],
+                "may_appeal": half["may_appeal"],
+            }
+            for half in context["halves"]
+        ],
         **{name: context[name] for name in ("hints", "may_withdraw", "may_revise")},
         "revised_by": context["later"].ref if context["later"] else None,
-    }
-
-
-def _make_twin_summary(twin: TwinRow) -> dict[str, Any]:
-    halves = [half for half in twin.problems.all() if not half.gold]
-    return {
-        **{name: getattr(twin, name) for name in ("ref", "created", "domain", "topic", "anchor")},
-        "halves": [{"id": half.ref, "state": half.state} for half in halves],
-    }
-
-
-def _make_own_half_record(context: dict[str, Any]) -> dict[str, Any]:
-    row: Row = context["problem"]
-    return {
-        "problem": door.to_records([row])[0],
-        "state": row.state,
-        "waits_until": context["until"],
-        "reasons": row.reasons,
-        "votes": context["votes"],
-        "history": [
-            {"at": at, "what": what, "reason": why} for at, what, why in context["history"]
-        ],
-        "may_appeal": context["may_appeal"],
     }

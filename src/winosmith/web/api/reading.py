@@ -148,9 +148,7 @@ def make_filters(parameters: ProblemFilters) -> public.Filters:
 def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dict[str, Any]:
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
-    shown = public.get_page(
-        query, _make_query({"after": parameters.after, "before": parameters.before})
-    )
+    shown = public.get_page(query, _make_query(parameters.model_dump(include={"after", "before"})))
     mark_undecided_seen(get_reader(request), shown.problems)
     count, more = public.count_rows(query)
     return {
@@ -172,11 +170,23 @@ def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a public problem, or one of yours, with its other half and its family."""
     person = get_reader(request)
     found, halves, family = load_problem(person, ref)
+    place = None
+    if family:
+        path, root, parent = family["way"], family["root"], family["parent"]
+        names = ("first_steps", "folded_steps", "last_steps")
+        steps = [step for name in names for step in path[name]] if path else []
+        fields = ("step", "declared", "lineage", "edit")
+        place = {
+            "root": root and root.ref,
+            "parent": parent and parent.ref,
+            "path": [step.problem and step.problem.ref for step in steps] or [root and root.ref],
+            **{name: getattr(family["version"], name) for name in fields},
+        }
     return {
         **make_judged_record(found),
         "public": found.public,
         "others": [make_judged_record(row) for row in halves if row.pk != found.pk],
-        "family": _make_family_record(family) if family else None,
+        "family": place,
         "may_perturb": may_perturb(person, found),
         "page": request.build_absolute_uri(reverse("read:problem", args=[ref])),
     }
@@ -188,19 +198,6 @@ def make_judged_record(row: Row) -> dict[str, Any]:
         "state": row.state,
         "waits_until": get_public_time(row),
         "judged": count_votes(row),
-    }
-
-
-def _make_family_record(found: dict[str, Any]) -> dict[str, Any]:
-    version, path = found["version"], found["way"]
-    names = ("first_steps", "folded_steps", "last_steps")
-    steps = [step for name in names for step in path[name]] if path else []
-    shown = [step.problem and step.problem.ref for step in steps]
-    return {
-        "root": found["root"] and found["root"].ref,
-        "parent": found["parent"] and found["parent"].ref,
-        "path": shown or [found["root"] and found["root"].ref],
-        **{name: getattr(version, name) for name in ("step", "declared", "lineage", "edit")},
     }
 
 

@@ -24,7 +24,6 @@ from winosmith.errors import InputError
 from winosmith.web.api import models as rules
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import accounts_only, process_form
-from winosmith.web.people.models import Person
 
 
 @csrf_exempt  # the Authorization header, which other sites can't send, identifies the caller
@@ -54,26 +53,26 @@ def handle_bad_request(request: HttpRequest, exception: Exception) -> HttpRespon
 
     Examples: a URL with NUL, a wrong Host header, a form with too many fields.
     """
-    wrong = _explain_wrong_host(request) if isinstance(exception, DisallowedHost) else ""
+    wrong = ""
+    if isinstance(exception, DisallowedHost):
+        host = ascii(request.headers.get("Host", "")[:100])
+        if host not in _wrong_hosts and len(_wrong_hosts) < 20:
+            _wrong_hosts.add(host)
+            logging.getLogger(__name__).warning(
+                "refused the Host header %s: set the site's URL with `winosmith serve "
+                "--public-url`",
+                host,
+            )
+        wrong = _(
+            "This site does not answer requests for the host in this request's Host header. If you "
+            "run the site, set its host with `winosmith serve --public-url`; the log shows this "
+            "host."
+        )
     if not request.path.startswith("/api/v1/"):
         return HttpResponse(render_to_string("400.html", {"wrong": wrong}), status=400)
     from winosmith.web.api.door import make_error_response as refuse
 
     return refuse(400, wrong)
-
-
-def _explain_wrong_host(request: HttpRequest) -> str:
-    host = ascii(request.headers.get("Host", "")[:100])
-    if host not in _wrong_hosts and len(_wrong_hosts) < 20:
-        _wrong_hosts.add(host)
-        logging.getLogger(__name__).warning(
-            "refused the Host header %s: set the site's URL with `winosmith serve --public-url`",
-            host,
-        )
-    return _(
-        "This site does not answer requests for the host in this request's Host header. If you run "
-        "the site, set its host with `winosmith serve --public-url`; the log shows this host."
-    )
 
 
 _wrong_hosts: set[str] = set()
@@ -112,32 +111,28 @@ def send_description(request: HttpRequest) -> HttpResponse:
 def show_tokens(request: HttpRequest) -> HttpResponseBase:
     person = request.user
     if request.method != "POST":
-        return _render_tokens(request, person)
+        return _render_tokens(request)
     created: list[str] = []
-    days = request.POST.get("days", "")
+    name, typed = request.POST.get("name", ""), request.POST.get("days", "")
+    days = int(typed) if is_number(typed, 5) else 0  # `create_token` rejects 0 days
 
     def create() -> dict[str, Any]:
-        # An invalid number becomes 0 days, which `create_token` rejects.
-        token, text = rules.create_token(
-            person, request.POST.get("name", ""), int(days) if is_number(days, 5) else 0
-        )
+        token, text = rules.create_token(person, name, days)
         created.append(text)  # the text is never stored, not even with the form's key
         return {"token": token.pk}
 
     try:
         process_form(request, person, create)
     except InputError as error:
-        return _render_tokens(request, person, error=str(error), typed=request.POST, status=422)
+        return _render_tokens(request, error=str(error))
     if not created:
-        messages.info(
-            request,
-            _(
-                "This token was already created, and a token is shown only once. If you "
-                "have lost it, create another token."
-            ),
+        text = _(
+            "This token was already created, and a token is shown only once. If you have lost it, "
+            "create another token."
         )
+        messages.info(request, text)
         return redirect("tokens:mine")
-    return _render_tokens(request, person, text=created[0])
+    return _render_tokens(request, text=created[0])
 
 
 @require_POST
@@ -158,21 +153,14 @@ def revoke_every_token(request: HttpRequest) -> HttpResponseBase:
     return redirect("tokens:mine")
 
 
-def _render_tokens(
-    request: HttpRequest,
-    person: Person,
-    *,
-    text: str = "",
-    error: str = "",
-    typed: Any = None,
-    status: int = 200,
-) -> HttpResponse:
+def _render_tokens(request: HttpRequest, *, text: str = "", error: str = "") -> HttpResponse:
+    typed = request.POST if error else {"days": rules.DAYS}
     context = {
-        "tokens": rules.list_tokens(person),
+        "tokens": rules.list_tokens(request.user),
         "text": text,
         "error": error,
-        "name": typed.get("name", "") if typed else "",
-        "days": typed.get("days", "") if typed else rules.DAYS,
+        "name": typed.get("name", ""),
+        "days": typed.get("days", ""),
         "longest": rules.MAX_DAYS,
     }
-    return render(request, "api/tokens.html", context, status=status)
+    return render(request, "api/tokens.html", context, status=422 if error else 200)
