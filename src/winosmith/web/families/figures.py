@@ -39,8 +39,6 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STATE_FACTOR} + CASE
     WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - only constants are inserted
 """SQL that returns all rows as a single string, which halves the time."""
 
-_JOINED = {"postgresql": "string_agg"}
-
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -86,7 +84,8 @@ class Answers:
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
     done = str(Status.DONE)
     with connection.cursor() as cursor:
-        query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
+        join = "string_agg" if connection.vendor == "postgresql" else "group_concat"
+        query = _ANSWERS.replace("JOINED", join)
         cursor.execute(query, [done, done, done, str(Status.WAITING), root.pk, model.pk])
         joined = cursor.fetchone()[0] or ""
     found = np.full(len(tree), UNASKED, dtype=np.int8)
@@ -94,25 +93,16 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
     numbers = tree.get_version_numbers(keys)
     in_tree = numbers >= 0
     found[numbers[in_tree]] = states[in_tree]
-    return Answers(tree, found, _load_ties(tree, np.flatnonzero(found == TIED), model))
+    tied = {int(tree.rows[number]): int(number) for number in np.flatnonzero(found == TIED)}
+    rows = Row.objects.filter(model=model, problem__in=list(tied))
+    columns = rows.values_list("problem", "choice", "scores", "problem__answer")
+    ties = {tied[problem]: compute_tie_credit(*of) for problem, *of in columns}
+    return Answers(tree, found, ties)
 
 
 def compute_tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
     """Return a tie's credit: 1 / (number of tied options) if one is correct, otherwise 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
-
-
-def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[int, float]:
-    if not len(numbers):
-        return {}
-    number_of = {int(tree.rows[number]): int(number) for number in numbers}
-    rows = Row.objects.filter(model=model, problem__in=list(number_of))
-    return {
-        number_of[problem]: compute_tie_credit(choice, scores, answer)
-        for problem, choice, scores, answer in rows.values_list(
-            "problem", "choice", "scores", "problem__answer"
-        )
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +199,10 @@ PALE_BELOW = 5
 """Bars for fewer versions than this are drawn in a pale colour."""
 
 
-def draw_chart(
-    name: str, rows: Sequence[DepthAccuracy], chance: float | None
-) -> dict[str, Any] | None:
+def draw_chart(name: str, rows: Sequence[DepthAccuracy], chance: float) -> dict[str, Any] | None:
     """Return the chart of a model's accuracies by depth, or None if there are no accuracies.
 
-    `rows` is in ascending order of depth. `chance` is the accuracy of guessing, 0–1, or None.
+    `rows` is in ascending order of depth. `chance` is the accuracy of guessing, 0–1.
     """
     shown = rows[:MAX_BARS]
     if not shown:
@@ -229,6 +217,6 @@ def draw_chart(
         _("Accuracy of %(name)s by depth: %(points)s") % {"name": name, "points": description},
         top=100,
         unit=" %",
-        line=None if chance is None else 100 * chance,
+        line=100 * chance,
         axis=_("depth"),
     )

@@ -103,7 +103,13 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
 
     The root or a public version must contain the search terms.
     """
-    roots = set(_find_public_roots(terms))
+    public = get_public_problems().select_related(None)
+    rows = public.filter(pk__in=Version.objects.values("root")).order_by()
+    if terms:
+        matches = filter_by_terms(public.filter(version__isnull=False), terms).order_by("-place")
+        keys = matches.values_list("version__root", flat=True)[:MAX_FOUND]
+        rows = rows.filter(pk__in=set(keys))
+    roots = set(rows.values_list("pk", flat=True))
     found = [family for family in _FAMILIES.get() if family.root in roots]
     found.sort(key=SORTS[sort][1])
     shown = Paginator(found, FAMILIES).get_page(page)
@@ -114,16 +120,6 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
         if family.root in problems
     ]
     return shown
-
-
-def _find_public_roots(terms: list[Term]) -> list[int]:
-    public = get_public_problems().select_related(None)
-    roots = public.filter(pk__in=Version.objects.values("root")).order_by()
-    if terms:
-        found = filter_by_terms(public.filter(version__isnull=False), terms).order_by("-place")
-        matches = found.values_list("version__root", flat=True)[:MAX_FOUND]
-        roots = roots.filter(pk__in=set(matches))
-    return list(roots.values_list("pk", flat=True))
 
 
 PEOPLE = 50
@@ -166,9 +162,8 @@ def list_board_entries() -> list[BoardEntry]:
     by = "problem__twin__contributor"
     versions = _get_versions().filter(**{f"{by}__isnull": False})
     first = _get_versions().values("root").annotate(first=Min("problem_id")).values("first")
-    fools = (
-        _get_predictions().filter(right=False, **{f"{by}__isnull": False}).values_list(by, "model")
-    )
+    fools = _get_predictions().filter(right=False, **{f"{by}__isnull": False})
+    fools = fools.values_list(by, "model")
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
     found = {key: BoardEntry(get_pseudonym(person), number[key]) for key, person in people.items()}

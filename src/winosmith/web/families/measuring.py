@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import tostring
 
@@ -106,15 +105,6 @@ SEED = 0
 """The random seed of bootstraps and null models: the default of `winosmith score`."""
 
 
-def compute_inputs_digest() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(_INPUTS)
-        sums = [[int(value) for value in row] for row in cursor.fetchall()]
-    names = [(model.pk, model.name) for model in get_current_models()]
-    inputs = repr((names, sorted(sums), __version__))
-    return hashlib.sha256(inputs.encode()).hexdigest()
-
-
 _INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
     sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END),
     sum(CASE WHEN r.tie THEN v.problem_id ELSE 0 END)
@@ -126,10 +116,23 @@ _INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * 
 
 
 def measure_if_changed() -> bool:
-    stamp = compute_inputs_digest()
+    models = get_current_models()
+    with connection.cursor() as cursor:
+        cursor.execute(_INPUTS)
+        sums = [[int(value) for value in row] for row in cursor.fetchall()]
+    inputs = repr(([(model.pk, model.name) for model in models], sorted(sums), __version__))
+    stamp = hashlib.sha256(inputs.encode()).hexdigest()
     if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
-    graded = [(model, *_grade_model(model)) for model in get_current_models()]
+    graded: list[tuple[Model, Graded | None, str]] = []
+    for model in models:
+        found = list(get_answered_problems(model).order_by("place"))
+        dataset = Dataset(as_public(found))
+        predictions = load_predictions(model, {row.pk: row.ref for row in found})
+        try:
+            graded.append((model, metrics.grade(dataset, predictions), ""))
+        except DataError as error:
+            graded.append((model, None, str(error)))
     rows = [_measure_depth(depth, graded) for depth in DEPTHS]
     for row in rows:
         row.stamp, row.made_at = stamp, timezone.now()
@@ -141,17 +144,6 @@ def measure_if_changed() -> bool:
             update_fields=["stamp", "made_at", "answers", "drawings", "fault"],
         )
     return True
-
-
-def _grade_model(model: Model) -> tuple[Graded | None, str]:
-    """Return a model's graded answers and "", or None and the reason."""
-    found = list(get_answered_problems(model).order_by("place"))
-    dataset = Dataset(as_public(found))
-    predictions = load_predictions(model, {row.pk: row.ref for row in found})
-    try:
-        return metrics.grade(dataset, predictions), ""
-    except DataError as error:
-        return None, str(error)
 
 
 def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
@@ -171,12 +163,10 @@ def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -
                 record["stability"] = {k: v for k, v in of.record().items() if k != "families"}
                 record["families"] = len(of.families)
         answers.append(record)
-    return Measured(depth=depth, answers=answers, drawings=draw_stability(found) if found else [])
-
-
-def draw_stability(stabilities: Mapping[str, Stability]) -> list[str]:
-    made = [svg for panels in metrics.draw_stability(stabilities) for svg in panels]
-    return [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
+    panels = metrics.draw_stability(found) if found else ()
+    drawn = [svg for row in panels for svg in row]
+    drawings = [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(drawn)]
+    return Measured(depth=depth, answers=answers, drawings=drawings)
 
 
 def convert_styles_to_attributes(markup: str) -> str:

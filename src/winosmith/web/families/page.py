@@ -148,16 +148,15 @@ def build_nodes(
         )
 
     def build_node(shown: VisibleNode) -> dict[str, Any]:
-        problem = problems[int(tree.rows[shown.number])]
-        above = int(tree.parents[shown.number])
-        parent = (
-            None
-            if above < 0 or (hidden_root and not above)
-            else problems.get(int(tree.rows[above]))
-        )
-        hidden = hidden_root and not shown.number
+        number = shown.number
+        problem, above = problems[int(tree.rows[number])], int(tree.parents[number])
+        shows_parent = above > 0 or (above == 0 and not hidden_root)
+        parent = problems.get(int(tree.rows[above])) if shows_parent else None
+        hidden = hidden_root and not number
         if hidden:
             problem = Problem(ref=problem.ref, options=[])
+        note = OWN_STATE_NOTES.get(problem.state, NOT_JUDGED)
+        depths = [(DEPTH_NAMES[kind], tree.get_depth(kind, number)) for kind in DEPTHS]
         page, fragment = make_urls(problem.ref)
         quoted = quote(problem.ref, safe="")
         return {
@@ -166,16 +165,12 @@ def build_nodes(
             "pieces": diff_text(parent.sentence if parent else problem.sentence, problem.sentence),
             "answer": "" if problem.answer is None else str(problem.options[problem.answer]),
             "options": [] if parent and parent.options == problem.options else problem.options,
-            "depths": _list_version_depths(tree, shown.number),
+            "depths": depths if number else [],
             "verdicts": verdicts.get(problem.pk, []),
-            "note": ""
-            if tree.public[shown.number]
-            else OWN_STATE_NOTES.get(problem.state, NOT_JUDGED),
+            "note": "" if tree.public[number] else note,
             "shown": shown,
-            "wrong": whole.incorrect_counts_below[shown.number]
-            if whole and shown.folded_count
-            else None,
-            "focus": shown.number == focus,
+            "wrong": whole.incorrect_counts_below[number] if whole and shown.folded_count else None,
+            "focus": number == focus,
             "page": page,
             "fragment": fragment,
             "perturb": f"{home}perturb/{quoted}/",
@@ -194,13 +189,7 @@ def _load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
     return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
 
 
-def _list_version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
-    return [(DEPTH_NAMES[kind], tree.get_depth(kind, number)) for kind in DEPTHS] if number else []
-
-
 def _load_verdicts(problems: Iterable[int], models: Sequence[Model]) -> dict[int, list[Verdict]]:
-    if not models:
-        return {}
     columns = "problem", "model", "stand", "right", "tie"
     rows = Prediction.objects.filter(problem__in=list(problems), model__in=models)
     kinds = {

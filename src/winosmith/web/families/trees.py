@@ -76,10 +76,9 @@ class Tree:
     @cached_property
     def main_depth_kind(self) -> DepthKind:
         """Kind of depth that most public versions have; ties go to lineage, then to edit."""
-        counts = {
-            kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
-        }
-        return max(("lineage", "edit", "declared"), key=lambda kind: counts[kind])
+        public = self.public[1:]
+        kinds: tuple[DepthKind, ...] = ("lineage", "edit", "declared")
+        return max(kinds, key=lambda kind: np.count_nonzero(self.depths[kind][1:][public] >= 0))
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -140,7 +139,17 @@ class Tree:
 
 def load_tree(root: Problem, person: Person | None) -> Tree:
     """Load the part of a root's family that a person, or a visitor (None), may see."""
-    return _build_tree(root, _compute_stamp(root), _find_own_hidden_keys(root, person))
+    own: tuple[int, ...] = ()
+    if person is not None and person.is_active:
+        hidden = Version.objects.filter(
+            root=root,
+            problem__twin__contributor=person,
+            problem__gold=False,
+            problem__state__in=OWN_STATES,
+            problem__public=False,
+        )
+        own = tuple(hidden.order_by("pk").values_list("pk", flat=True))
+    return _build_tree(root, _compute_stamp(root), own)
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -164,19 +173,6 @@ def _compute_stamp(root: Problem) -> tuple[Any, ...]:
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
         return tuple(cursor.fetchone())
-
-
-def _find_own_hidden_keys(root: Problem, person: Person | None) -> tuple[int, ...]:
-    if person is None or not person.is_active:
-        return ()
-    mine = Version.objects.filter(
-        root=root,
-        problem__twin__contributor=person,
-        problem__gold=False,
-        problem__state__in=OWN_STATES,
-    )
-    hidden = mine.filter(problem__public=False)
-    return tuple(hidden.order_by("pk").values_list("pk", flat=True))
 
 
 @lru_cache(MAX_CACHED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -19,10 +18,9 @@ from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.judge.models import mark_undecided_seen
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
-from winosmith.web.people.models import Person, get_pseudonym
+from winosmith.web.people.models import get_pseudonym
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model
-from winosmith.web.problems.models import Problem
 from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read import downloads
@@ -57,12 +55,17 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     root = pages.load_family_problem(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
-        return _redirect_to_root(request, root, version.root, person)
+        pages.load_family_problem(version.root.ref, person)
+        query = request.GET.copy()
+        if root.pk in load_tree(version.root, person).numbers:
+            query["version"] = ref
+        return redirect(
+            f"{reverse('families:family', args=[version.root.ref])}?{query.urlencode()}"
+        )
     tree = load_tree(root, person)
     look = pages.read_options(request, tree)
-    focus = (
-        pages.get_version_number(tree, request.GET["version"]) if request.GET.get("version") else 0
-    )
+    wanted = request.GET.get("version", "")
+    focus = pages.get_version_number(tree, wanted) if wanted else 0
     answers = [(model, figures.load_answers(root, tree, model)) for model in look.chosen]
     top = trees.build_tree_around(tree, focus, look.after)
     seen = tree.with_all_public()
@@ -84,8 +87,11 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
         "focus": focus,
         "whole": look.make_query(),
         "node": pages.build_nodes(person, root, tree, top, look, answers, focus),
-        "tabs": _make_model_tabs(look, request.GET.get("version", "")),
-        "kinds": _make_depth_tabs(look, request.GET.get("version", "")),
+        "tabs": _make_model_tabs(look, wanted),
+        "kinds": [
+            (label, look.make_query(depth=kind, version=wanted), kind == look.kind)
+            for kind, label in pages.DEPTH_NAMES.items()
+        ],
         "kind": pages.DEPTH_NAMES[look.kind],
         "depths": rows,
         "drawn": drawn,
@@ -132,16 +138,6 @@ def show_board(request: HttpRequest) -> HttpResponse:
     return render(request, "families/board.html", context)
 
 
-def _redirect_to_root(
-    request: HttpRequest, version: Problem, root: Problem, person: Person | None
-) -> HttpResponseBase:
-    pages.load_family_problem(root.ref, person)
-    query = request.GET.copy()
-    if version.pk in load_tree(root, person).numbers:
-        query["version"] = version.ref
-    return redirect(f"{reverse('families:family', args=[root.ref])}?{query.urlencode()}")
-
-
 def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
     names = [(model.name, model.name) for model in options.models]
     if len(names) > 1:
@@ -149,17 +145,6 @@ def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str
     return [
         (label, options.make_query(model=name, version=version), name == options.name)
         for name, label in names
-    ]
-
-
-def _make_depth_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:
-    return [
-        (
-            pages.DEPTH_NAMES[kind],
-            options.make_query(depth=kind, version=version),
-            kind == options.kind,
-        )
-        for kind in DEPTHS
     ]
 
 
@@ -176,14 +161,19 @@ def show_models(request: HttpRequest) -> HttpResponse:
         raise Http404
     found = Measured.objects.filter(depth=depth).first()
     answers = found.answers if found else []
+    shown = [one for one in answers if "stability" in one]
+    results = [one["stability"] for one in shown]
+    rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
+    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
+    by_depth = [(str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths]
     context = {
         "found": found,
         "depth": depth,
         "kind": pages.DEPTH_NAMES[depth],
         "tabs": [(pages.DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
-        "answers": [one for one in answers if "stability" in one],
+        "answers": shown,
         "faults": [one for one in answers if one["fault"]],
-        "by_depth": _group_by_depth(answers),
+        "by_depth": [*rows, *by_depth],
         "models": [
             (model, measuring.get_answered_problems(model).count())
             for model in get_current_models()
@@ -206,11 +196,9 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
-        query = (
-            measuring.get_answered_problems(_get_current_model(wanted), families=families)
-            if wanted
-            else measuring.get_family_problems()
-        )
+        query = measuring.get_family_problems()
+        if wanted:
+            query = measuring.get_answered_problems(_get_current_model(wanted), families=families)
         rate_limit_reading(request, "download", downloads.MAX_DOWNLOADS_PER_HOUR)
         found = downloads.make_content(query, downloads.FILES[PROBLEMS])
         digest = found.digest
@@ -226,10 +214,3 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 def _get_current_model(name: str) -> Model:
     return get_object_or_404(Model, name=name, current=True)
-
-
-def _group_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    results = [one["stability"] for one in answers if "stability" in one]
-    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
-    rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
-    return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths)]
