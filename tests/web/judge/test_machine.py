@@ -15,8 +15,8 @@ from tests.web.making import fresh
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.turns import (
+    count_answers_and_find_undoable,
     get_current_slot,
-    get_undoable_slot,
     lease_next_problem,
     skip_problem,
     store_answer,
@@ -114,9 +114,9 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Undo the last answer."""
-        slot = get_undoable_slot(self.people[who])
-        if slot is not None:
-            undo_answer(self.people[who], slot.ref)
+        _count, ref = count_answers_and_find_undoable(self.people[who])
+        if ref is not None:
+            undo_answer(self.people[who], ref)
 
     @rule()
     def expire(self) -> None:

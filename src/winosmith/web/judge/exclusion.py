@@ -143,17 +143,27 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     if problem.state != State.JUDGING:
         update_verdict(problem, actor, reason)
         return
-    missing = settings.RULES.judges - count_votes(problem)
-    missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
+    waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
+    missing = settings.RULES.judges - count_votes(problem) - waiting.count()
     add_slots(problem, max(0, missing))
     if kind == "include":
-        _close_spare_slot(problem)
+        # Close the vote's replacement slot unless a judge has leased it: an even number of votes
+        # could be tied.
+        spare = waiting.filter(holder=None).order_by("-n").first()
+        if spare is not None and (count_votes(problem) + waiting.count()) % 2 == 0:
+            Slot.objects.filter(pk=spare.pk).update(open=False)
     settle_votes(problem)
 
 
 def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
     """Decide a problem again if votes decided it; ask more judges if votes are missing."""
-    if problem.state not in (State.VALID, State.REJECTED) or not _is_decided_by_votes(problem):
+    if problem.state not in (State.VALID, State.REJECTED):
+        return
+    moves = list(problem.events.exclude(before=F("after")).order_by("-pk"))
+    undone = {event.undoes_id for event in moves}
+    kinds = (event.kind for event in moves if event.pk not in undone)
+    decision = next((kind for kind in kinds if kind not in ("undo", "withdraw", "restore")), "")
+    if decision not in ("verdict", "recount"):
         return
     missing = settings.RULES.judges - count_votes(problem)
     if missing > 0:
@@ -162,26 +172,6 @@ def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
         add_slots(problem, missing)
     else:
         decide_by_votes(problem, actor=actor, kind="recount")
-
-
-def _is_decided_by_votes(problem: Problem) -> bool:
-    """Return whether votes, not a moderator, decided; undone and restored events decide nothing."""
-    moves = list(problem.events.exclude(before=F("after")).order_by("-pk"))
-    undone = {event.undoes_id for event in moves}
-    kinds = (event.kind for event in moves if event.pk not in undone)
-    decision = next((kind for kind in kinds if kind not in ("undo", "withdraw", "restore")), "")
-    return decision in ("verdict", "recount")
-
-
-def _close_spare_slot(problem: Problem) -> None:
-    """Close the replacement slot of a re-included vote, unless a judge has leased the slot.
-
-    Otherwise, the number of votes would be even, and a tie would be possible.
-    """
-    waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
-    spare = waiting.filter(holder=None).order_by("-n").first()
-    if spare is not None and (count_votes(problem) + waiting.count()) % 2 == 0:
-        Slot.objects.filter(pk=spare.pk).update(open=False)
 
 
 def _check_moderator(person: Person, moderator: Person) -> None:

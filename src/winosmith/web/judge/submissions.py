@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.http import Http404
 from django.utils.translation import gettext as _, gettext_noop
 
@@ -156,38 +155,34 @@ def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
         twin.drafts.all().delete()  # drafts of a revision
 
 
+_EXPORTED_COLUMNS = ("sentence", "options", "answer", "state", "reasons")
+
+
 def export_problems(person: Person) -> list[dict[str, Any]]:
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
     rows = Problem.objects.filter(twin__contributor=person, gold=False)
     rows = rows.select_related("twin", "version__root", "version__parent").order_by("pk")
-    return [_export_problem(row, events[row.pk]) for row in rows]
-
-
-def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
-    found = {
-        "id": row.ref,
-        "twin": row.twin.ref,
-        "sentence": row.sentence,
-        "options": row.options,
-        "answer": row.answer,
-        "state": row.state,
-        "reasons": row.reasons,
-        "topic": row.twin.topic,
-        "anchor": row.twin.anchor,
-        "domain": row.twin.domain,
-        "licence": row.twin.licence,
-        "created": row.created,
-        "history": [
-            {"at": e.at, "what": e.kind, "after": e.after, "reason": get_contributor_reason(e)}
-            for e in events
-        ],
-    }
-    version = getattr(row, "version", None)
-    if version is not None and version.parent is not None:
-        found |= {"root": version.root.ref, "parent": version.parent.ref}
-        found["depths"] = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
+    found = []
+    for row in rows:
+        twin = row.twin
+        record = {
+            "id": row.ref,
+            "twin": twin.ref,
+            **{name: getattr(row, name) for name in _EXPORTED_COLUMNS},
+            **{name: getattr(twin, name) for name in ("topic", "anchor", "domain", "licence")},
+            "created": row.created,
+            "history": [
+                {"at": e.at, "what": e.kind, "after": e.after, "reason": get_contributor_reason(e)}
+                for e in events[row.pk]
+            ],
+        }
+        version = getattr(row, "version", None)
+        if version is not None and version.parent is not None:
+            depths = {name: getattr(version, name) for name in ("declared", "lineage", "edit")}
+            record |= {"root": version.root.ref, "parent": version.parent.ref, "depths": depths}
+        found.append(record)
     return found
 
 
@@ -254,7 +249,15 @@ def _blank_texts(person: Person) -> None:
         if problem.state not in REMOVED_STATES:
             _retire_problem(person, problem, State("withdrawn"), "erase")
         unindex_problem(problem)
-    _delete_text_traces(unreleased)
+    # Edits and digests could reveal erased texts. Problems that other people perturbed from these
+    # texts keep their root, parent and depths.
+    children = Problem.objects.filter(version__parent__in=unreleased)
+    for child in children.exclude(pk__in=unreleased):
+        lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}
+        if lineage:
+            child.record = {**child.record, "lineage": lineage}
+            child.save(update_fields=["record"])
+    Version.objects.filter(problem__in=unreleased).update(digest="")
     unreleased.update(
         sentence=models.ERASED_SENTENCE,
         options=models.ERASED_OPTIONS,
@@ -268,19 +271,5 @@ def _blank_texts(person: Person) -> None:
         Problem.objects.filter(pk=version.problem_id).update(record=record)
     Event.objects.filter(problem__in=unreleased, actor=person).update(reason="")
     released = Problem.objects.filter(twin__contributor=person, released=True).values("twin")
-    Twin.objects.filter(contributor=person).exclude(pk__in=released).update(
-        topic="", anchor="", domain=""
-    )
-
-
-def _delete_text_traces(problems: QuerySet[Problem]) -> None:
-    """Delete the edits and digests from which erased texts could be reconstructed.
-
-    Problems that other people perturbed from these texts keep their root, parent and depths.
-    """
-    for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):
-        lineage = {k: v for k, v in (child.record.get("lineage") or {}).items() if k != "edits"}
-        if lineage:
-            child.record = {**child.record, "lineage": lineage}
-            child.save(update_fields=["record"])
-    Version.objects.filter(problem__in=problems).update(digest="")
+    twins = Twin.objects.filter(contributor=person).exclude(pk__in=released)
+    twins.update(topic="", anchor="", domain="")

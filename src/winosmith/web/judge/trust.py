@@ -133,9 +133,8 @@ def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
     needs (`need`). Sites with too few gold questions have no training.
     """
     rules = settings.RULES
-    if not rules.training_questions or (judge is not None and judge.qualified is not None):
-        return None
-    if not has_enough_gold():
+    is_qualified = judge is not None and judge.qualified is not None
+    if not rules.training_questions or is_qualified or not has_enough_gold():
         return None
     found = {"done": 0, "right": 0}
     if judge is not None:
@@ -145,10 +144,8 @@ def get_training_progress(judge: Judge | None) -> dict[str, int] | None:
 
 
 def has_enough_gold() -> bool:
-    return (
-        get_askable_questions().values("twin").distinct().count()
-        >= settings.RULES.training_questions
-    )
+    twins = get_askable_questions().values("twin").distinct()
+    return twins.count() >= settings.RULES.training_questions
 
 
 def get_askable_questions() -> QuerySet[Problem]:
@@ -216,14 +213,6 @@ def count_address_judges() -> int:
     return found
 
 
-def _find_accounts_at_address(slot: Slot, address: str) -> set[int]:
-    at = slot.answered_at or timezone.now()
-    digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
-    rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
-    rows = rows.answers(at - HOUR).exclude(holder__judging__cleared=True)
-    return set(rows.values_list("holder", flat=True))
-
-
 def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
     """Put a judge's votes on hold if a new answer takes the judge past one of the site's limits.
 
@@ -237,7 +226,11 @@ def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
-        accounts = _find_accounts_at_address(slot, address)
+        at = slot.answered_at or timezone.now()
+        digests = {digest_origin(address, at), digest_origin(address, at - HOUR)} - {""}
+        rows = Slot.objects.filter(problem=slot.problem_id, gold=False, origin__in=digests)
+        rows = rows.answers(at - HOUR).exclude(holder__judging__cleared=True)
+        accounts = set(rows.values_list("holder", flat=True))
         if len(accounts) >= rules.hold_accounts:
             _hold_accounts(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
@@ -286,9 +279,8 @@ def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
             if count_votes(problem) < settings.RULES.judges and not one.provisional:
-                Slot.objects.filter(problem=problem, holder=one.pk, gold=False).update(
-                    excluded=False
-                )
+                votes = Slot.objects.filter(problem=problem, holder=one.pk, gold=False)
+                votes.update(excluded=False)
             put_on_hold(one, ADDRESS, {"accounts": len(people)}, group=label)
 
 
@@ -351,9 +343,7 @@ def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no more problems until a moderator has checked their votes."""
     if judge is None or judge.held is None:
         return False
-    if judge.cause == MODERATOR:
-        return True
-    return get_pending_votes(judge).count() >= settings.RULES.held_most
+    return judge.cause == MODERATOR or get_pending_votes(judge).count() >= settings.RULES.held_most
 
 
 def get_suspect_problems(judge: Judge) -> QuerySet[Problem]:
@@ -472,11 +462,8 @@ def settle_contest(
     contested: Contest, moderator: Person, *, upheld: bool, answer: str = ""
 ) -> None:
     with writing():
-        contest = (
-            Contest.objects.select_for_update(of=("self",))
-            .select_related("slot")
-            .get(pk=contested.pk)
-        )
+        contests = Contest.objects.select_for_update(of=("self",)).select_related("slot")
+        contest = contests.get(pk=contested.pk)
         if contest.upheld is not None:
             raise InputError(
                 gettext("another moderator has already decided this; open the page again")

@@ -58,8 +58,10 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         if (held := get_current_slot(person)) is not None:
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + get_lease_length())
             return held
-        if is_paid_work_done(judge):
-            return None
+        if judge.job is not None:
+            paid = Slot.objects.filter(job=judge.job, holder=person).answers()
+            if judge.quota == 0 or paid.count() >= judge.quota:
+                return None
         slot = find_next_slot(person, judge.cursor, lock=True)
         if slot is None:  # a gold question would reveal itself
             return None
@@ -68,28 +70,17 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         if not slot.gold and slot.lease_until is None:
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
-        _lease_slot(slot, person)
+        now = timezone.now()
+        slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
+        slot.local_choice = slot.local_at = slot.local_seconds = None
+        slot.ref = make_ref()
+        problem = slot.problem
+        local, whole = map(text.split_words, (get_local_context(problem), problem.sentence))
+        mark_seen(person, slot, spent=not (len(local) < len(whole) and needs_local_answer(slot)))
+        slot.shown = list(range(len(problem.options)))
+        secrets.SystemRandom().shuffle(slot.shown)
+        slot.save()  # a gold question's slot is created on demand
         return slot
-
-
-def is_paid_work_done(judge: Judge) -> bool:
-    if judge.job is None:
-        return False
-    answers = Slot.objects.filter(job=judge.job, holder=judge.person_id).answers()
-    return judge.quota == 0 or answers.count() >= judge.quota
-
-
-def _lease_slot(slot: Slot, person: Person) -> None:
-    now = timezone.now()
-    slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
-    slot.local_choice = slot.local_at = slot.local_seconds = None
-    slot.ref = make_ref()
-    local, whole = map(text.split_words, (get_local_context(slot.problem), slot.problem.sentence))
-    is_partial = len(local) < len(whole)
-    mark_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
-    slot.shown = list(range(len(slot.problem.options)))
-    secrets.SystemRandom().shuffle(slot.shown)
-    slot.save()  # a gold question's slot is created on demand
 
 
 def lock_judge(person: Person) -> Judge:
@@ -306,9 +297,10 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
 def undo_answer(person: Person, ref: str) -> Slot:
     with writing():
         judge = lock_judge(person)
-        slot = get_undoable_slot(person)
-        if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
+        is_last = ref == count_answers_and_find_undoable(person)[1]
+        if not is_last or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("This answer can no longer be undone."))
+        slot = Slot.objects.get(holder=person, ref=ref)
         slot.problem = lock_problem(slot.problem_id)
         if slot.problem.state != State.JUDGING:
             raise ProblemLostError(
@@ -320,11 +312,6 @@ def undo_answer(person: Person, ref: str) -> Slot:
         changed = ("open", "answered_at", "seconds", "job", "provisional", "origin", "lease_until")
         slot.save(update_fields=changed)
         return slot
-
-
-def get_undoable_slot(person: Person) -> Slot | None:
-    ref = count_answers_and_find_undoable(person)[1]
-    return Slot.objects.get(holder=person, ref=ref) if ref else None
 
 
 def count_answers_and_find_undoable(person: Person) -> tuple[int, str | None]:
@@ -345,18 +332,15 @@ def _lock_slot(person: Person, ref: str) -> Slot:
     rows = rows.select_related("problem")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
     if slot is None:
-        raise ProblemLostError(
-            _(
-                "This problem is no longer reserved for you: after %d minutes, "
-                "another judge took it."
-            )
-            % settings.RULES.lease_minutes
+        fault = _(
+            "This problem is no longer reserved for you: after %d minutes, another judge took it."
         )
+        raise ProblemLostError(fault % settings.RULES.lease_minutes)
+    if not slot.open and slot.answered_at:
+        raise ProblemLostError(_("You have already answered this problem."))
     if not slot.open:
         raise ProblemLostError(
-            _("You have already answered this problem.")
-            if slot.answered_at
-            else _("This problem is no longer being judged; a moderator withdrew it.")
+            _("This problem is no longer being judged; a moderator withdrew it.")
         )
     return slot
 
@@ -393,11 +377,9 @@ def iter_judging_news(person: Person, after: datetime) -> Iterator[Item]:
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
     for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MAX_ITEMS]:
-        text = (
-            _("A moderator agreed with your objection")
-            if contest.upheld
-            else _("A moderator checked your objection and kept the known answer")
-        )
+        text = _("A moderator checked your objection and kept the known answer")
+        if contest.upheld:
+            text = _("A moderator agreed with your objection")
         to = reverse("judge:checked", args=[contest.slot.ref]) if contest.slot.ref else ""
         problem = contest.slot.problem
         sentence = "" if problem.state in REMOVED_STATES else problem.sentence

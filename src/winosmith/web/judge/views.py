@@ -78,7 +78,7 @@ def _make_form_view(
             if slot is None or slot.ref != _read_slot_ref(request):
                 page = {"reason": str(error), "comment": request.POST.get("comment", "")}
                 return render(request, "judge/gone.html", page, status=409)
-            return _render_problem(request, slot, error=str(error), typed=request.POST, status=422)
+            return _render_problem(request, slot, error=str(error))
         if "to" in result or not request.htmx:
             return _redirect(request, result.get("to", "judge:turn"))
         shown = _render_turn(request, person, slots[0] if slots else turns.get_current_slot(person))
@@ -146,7 +146,7 @@ def contest_gold_answer(request: HttpRequest, ref: str) -> HttpResponse:
     try:
         gates.process_form(request, person, lambda: trust.contest_gold(person, ref, text))
     except InputError as error:
-        return _render_gold_result(request, slot, text=text, error=str(error), status=422)
+        return _render_gold_result(request, slot, error=str(error))
     return redirect("judge:checked", ref=ref)
 
 
@@ -156,20 +156,18 @@ def _redirect(request: HttpRequest, target: str) -> HttpResponse:
     return redirect(target)
 
 
-def _render_problem(
-    request: HttpRequest, slot: Slot, *, error: str = "", typed: Any = None, status: int = 200
-) -> HttpResponse:
+def _render_problem(request: HttpRequest, slot: Slot, *, error: str = "") -> HttpResponse:
     judge = getattr(request.user, "judging", None)  # cached after an answer
     page = {
         **_make_common_context(request.user),
         "held": judge is not None and judge.held is not None,
         "training": trust.get_training_progress(judge) if slot.gold else None,
-        **turns.make_slot_context(slot, typed or {}),
+        **turns.make_slot_context(slot, request.POST if error else {}),
         "error": error,
         "reasons": Skip.Reason.choices,
         "longest": turns.MAX_COMMENT_LENGTH,
     }
-    return render(request, "judge/turn.html", page, status=status)
+    return render(request, "judge/turn.html", page, status=422 if error else 200)
 
 
 def _make_common_context(person: Person) -> dict[str, Any]:
@@ -181,9 +179,7 @@ def _make_common_context(person: Person) -> dict[str, Any]:
     }
 
 
-def _render_gold_result(
-    request: HttpRequest, slot: Slot, *, text: str = "", error: str = "", status: int = 200
-) -> HttpResponse:
+def _render_gold_result(request: HttpRequest, slot: Slot, *, error: str = "") -> HttpResponse:
     problem = slot.problem
     judge = Judge.objects.filter(person=slot.holder).first()
     page = {
@@ -199,10 +195,10 @@ def _render_gold_result(
         "training_over": _get_training_outcome(judge, slot),
         "questions_left": turns.get_current_slot(slot.holder) is not None
         or trust.get_unread_questions(slot.holder).exists(),
-        "text": text,
+        "text": request.POST.get("text", ""),
         "error": error,
     }
-    return render(request, "judge/checked.html", page, status=status)
+    return render(request, "judge/checked.html", page, status=422 if error else 200)
 
 
 def _get_training_outcome(judge: Judge | None, slot: Slot) -> str:

@@ -328,9 +328,8 @@ def _get_final_verdicts() -> QuerySet[Verdict]:
 
 
 def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
-    last = list(
-        _get_final_verdicts().order_by("-at").values_list("pk", flat=True)[:MAX_PROBLEMS_COMPARED]
-    )
+    newest = _get_final_verdicts().order_by("-at").values_list("pk", flat=True)
+    last = list(newest[:MAX_PROBLEMS_COMPARED])
     chosen: dict[int, list[int | None]] = {key: [] for key in last}
     twins = dict.fromkeys(last, 0)
     for keys in chunked(last, CHUNK):
