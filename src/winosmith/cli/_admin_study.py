@@ -226,7 +226,7 @@ def pay(site: Site, name: str, table: str | None, bonuses: str | None, paid: str
         "paid": str(book.total),
         "due": str(book.due),
         "median_wage": None if book.median_wage is None else str(book.median_wage),
-        "warnings": list(book.warnings),
+        "warnings": book.warnings,
         "payments": [
             {
                 "id": one.key,

@@ -71,7 +71,7 @@ def test_ledger_computes_hourly_pay_and_notes_mismatches(db: Any) -> None:
         "gone": {"left the study, without pay"},
     }
     assert (book.total, book.due, book.median_wage) == (Decimal(6), Decimal(1), Decimal(9))
-    assert book.warnings == ()
+    assert book.warnings == []
     _set(people["good"], seconds=7200)
     slower = compute_ledger(made)
     assert "the minimum is 9.00 GBP" in slower.warnings[0]

@@ -106,11 +106,8 @@ FORMATS = {
         },
     ),
 }
-"""The format of Prolific, and a generic format.
-
-Prolific's columns are those of its demographic export, whose header starts with
-"Submission id,Participant id,Status"; its statuses are those of its API.
-"""
+"""Each market's format. Prolific's columns are those of its demographic export, whose header starts
+with "Submission id,Participant id,Status"; its statuses are those of its API."""
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
@@ -133,10 +130,9 @@ def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
     faults, lines = [], dict[str, int]()
     for line in table.rows():
         try:
-            rows.append(
-                _parse_row(line.place.number, read_cells(line), format_, provider, currency)
-            )
-            key = rows[-1].submission or f"of {rows[-1].worker}"
+            row = _parse_row(line.place.number, read_cells(line), format_, provider, currency)
+            rows.append(row)
+            key = row.submission or f"of {row.worker}"
             if key in lines:
                 raise InputError(_("repeats the submission on line %d") % lines[key])
             lines[key] = line.place.number
@@ -163,6 +159,11 @@ def _parse_row(
         cell = {"column": format_.status, "cell": cells[format_.status]}
         values = {**cell, "known": ", ".join(format_.verdicts)}
         raise InputError(_("%(column)r is %(cell)r; it must be one of %(known)s") % values)
+    paid = cells.get(format_.paid, "")
+    try:
+        amount = parse_amount(paid, currency) if paid else None
+    except InputError as error:
+        raise InputError(f"{format_.paid!r}: {error}") from None
     return Row(
         line,
         worker,
@@ -172,17 +173,8 @@ def _parse_row(
         status in format_.partial,
         cells.get(format_.code, ""),
         _parse_seconds(format_.seconds, cells.get(format_.seconds, "")),
-        _parse_amount(format_.paid, cells.get(format_.paid, ""), currency),
+        amount,
     )
-
-
-def _parse_amount(name: str, text: str, currency: str) -> Decimal | None:
-    if not text:
-        return None
-    try:
-        return parse_amount(text, currency)
-    except InputError as error:
-        raise InputError(f"{name!r}: {error}") from None
 
 
 _SUM = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,2})?)(?: ([A-Z]{3}))?")
@@ -414,26 +406,22 @@ def apply_plan(study: Study, plan: Plan) -> int:
     """
     with writing():
         Study.objects.filter(pk=study.pk).update(unmatched=plan.unmatched)
-    return sum(map(_apply_change, plan.changes))
-
-
-def _apply_change(change: Change) -> int:
-    # The verdict is written last, so that an interrupted call is repeated.
-    part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
-    reason = REASONS.get(change.verdict, "")
     votes = 0
-    if change.verdict == models.APPROVED:
-        votes = include_paid_votes(part.pk, reason, refused=part.verdict in models.UNUSED_VERDICTS)
-    elif change.verdict in models.UNUSED_VERDICTS:
-        if part.state == models.WORKING:
-            workers.end_participation(part, models.LEFT)
-        votes = exclude_paid_votes(part.pk, reason)
-    with writing():
-        if change.verdict in models.UNUSED_VERDICTS:
-            for twin in workers.get_payable_twins(part):
+    for change in plan.changes:
+        part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
+        reason, unused = REASONS.get(change.verdict, ""), change.verdict in models.UNUSED_VERDICTS
+        if change.verdict == models.APPROVED:
+            was_refused = part.verdict in models.UNUSED_VERDICTS
+            votes += include_paid_votes(part.pk, reason, refused=was_refused)
+        elif unused:
+            if part.state == models.WORKING:
+                workers.end_participation(part, models.LEFT)
+            votes += exclude_paid_votes(part.pk, reason)
+        with writing():  # the verdict is written last, so that an interrupted call is repeated
+            for twin in workers.get_payable_twins(part) if unused else ():
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)
-        part.verdict, part.said = change.verdict, change.market_status
-        part.paid, part.market_seconds = change.paid, change.seconds
-        part.save(update_fields=["verdict", "said", "paid", "market_seconds"])
+            part.verdict, part.said = change.verdict, change.market_status
+            part.paid, part.market_seconds = change.paid, change.seconds
+            part.save(update_fields=["verdict", "said", "paid", "market_seconds"])
     return votes

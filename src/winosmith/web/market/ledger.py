@@ -131,7 +131,7 @@ class Ledger:
     total: Decimal
     due: Decimal
     median_wage: Decimal | None
-    warnings: tuple[str, ...]
+    warnings: list[str]
 
 
 def compute_ledger(study: Study) -> Ledger:
@@ -148,13 +148,22 @@ def compute_ledger(study: Study) -> Ledger:
     ]
     wages = [entry.wage for entry in entries if entry.wage is not None]
     median_wage = median(wages).quantize(CENT) if wages else None
+    planned = _(
+        "At the study’s expected time, the hourly pay is %(wage)s; the minimum is %(least)s."
+    )
+    actual = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
+    warnings, least = [], study.least_wage
+    for wage, text in ((compute_planned_wage(study), planned), (median_wage, actual)):
+        if least is not None and wage is not None and wage < least:
+            sums = {"wage": wage, "least": least}
+            warnings.append(text % {key: f"{n:.2f} {study.currency}" for key, n in sums.items()})
     return Ledger(
         study,
         entries,
         sum((entry.paid for entry in entries), study.unmatched),
         sum((entry.due for entry in entries), ZERO),
         median_wage,
-        tuple(_iter_warnings(study, median_wage)),
+        warnings,
     )
 
 
@@ -185,20 +194,6 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
         yield _("pay is due")
     if least is not None and entry.wage is not None and entry.wage < least:
         yield _("below the minimum hourly pay")
-
-
-def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
-    least = study.least_wage
-    if least is None:
-        return
-    planned = _(
-        "At the study’s expected time, the hourly pay is %(wage)s; the minimum is %(least)s."
-    )
-    actual = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
-    for wage, text in ((compute_planned_wage(study), planned), (median_wage, actual)):
-        if wage is not None and wage < least:
-            sums = {"wage": wage, "least": least}
-            yield text % {name: f"{each:.2f} {study.currency}" for name, each in sums.items()}
 
 
 def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
@@ -264,17 +259,12 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: {error}") from None
     if not paid:
         raise InputError(f"{location}: the amount is 0; remove the line")
-    part = find_participation_by_id(study, models.WORKER, worker) or _find_erased_participation(
-        study, key
-    )
+    part = find_participation_by_id(study, models.WORKER, worker)
+    erased = study.participations.filter(identities=None).prefetch_related("payments")
+    for one in erased if part is None else ():
+        numbers = range(1, len(one.payments.all()) + 2)
+        if key in (_make_payment_id(one, number) for number in numbers):
+            part = one
     if part is None:
         raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation=part, key=key, amount=paid)
-
-
-def _find_erased_participation(study: Study, key: str) -> Participation | None:
-    for part in study.participations.filter(identities=None).prefetch_related("payments"):
-        numbers = range(1, len(part.payments.all()) + 2)
-        if key in (_make_payment_id(part, number) for number in numbers):
-            return part
-    return None

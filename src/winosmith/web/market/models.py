@@ -13,10 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 SPARE_FRACTION, MIN_SPARE = 0.5, 5
 """Maximum number of extra people who may start a study: a fraction of its places, and a minimum.
-
 Markets replace people who return the submission or run out of time. Ids in links are not signed, so
-without a limit anyone with a link could start any number of times with invented ids.
-"""
+without a limit anyone with a link could start any number of times with invented ids."""
 
 
 ID_PURPOSE = "market ids"

@@ -70,17 +70,6 @@ _MARKER_WORDS = {
 """Placeholder words, such as "WORKER" in our own link, in lower case and without punctuation."""
 
 
-def _is_placeholder(text: str) -> bool:
-    """Return whether a text is a placeholder that was not filled in.
-
-    >>> [_is_placeholder(text) for text in ("${workerId}", "WORKER", "a1b2", "worker-17")]
-    [True, True, False, False]
-    """
-    return (
-        bool(_MARKERS.search(text)) or "".join(filter(str.isalnum, text)).lower() in _MARKER_WORDS
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A crowd market.
@@ -114,7 +103,8 @@ class Provider:
         """
         worker, submission = query.get(self.worker, ""), query.get(self.submission, "")
         for name, text in ((self.worker, worker), (self.submission, submission)):
-            if _is_placeholder(text):
+            letters = "".join(filter(str.isalnum, text)).lower()
+            if _MARKERS.search(text) or letters in _MARKER_WORDS:
                 raise UnfilledLinkError(name, text)
         if not self.id_pattern.fullmatch(worker):
             raise InputError(_("Your marketplace id in the link is missing or not valid."))
@@ -152,10 +142,8 @@ PROVIDERS = {
         True,
     ),
 }
-"""The supported markets.
-
-Prolific's parameters and return URL follow its API documentation ("The study object").
-"""
+"""The supported markets. Prolific's parameters and return URL follow its API documentation ("The
+study object")."""
 
 
 def make_study_link(provider: str, token: str, address: str) -> str:

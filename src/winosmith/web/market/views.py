@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q
@@ -71,35 +70,27 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
         logged_in = request.user.is_authenticated
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
-        page = _make_welcome_context(request, study, before)
+        part = workers.find_participation(gates.get_current_writer(request))
+        account, busy = logged_in and part is None, part is not None and part.state == WORKING
+        free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
+        slots = Slot.objects.filter(free, open=True, gold=False)
+        left = before is not None or study.kind == WRITE or slots.exists()
+        page = {
+            "study": study,
+            "wage": compute_planned_wage(study),
+            "before": before,
+            "account": account,
+            "busy": busy,
+            "left": left,
+            "may_begin": not (account or busy) and left,
+        }
         if request.method == "POST" and page["may_begin"]:
             return _start_study(request, study, arrival)
     except tuple(ERROR_STATUS) as error:
-        return render(
-            request, "market/refused.html", {"reason": str(error)}, status=ERROR_STATUS[type(error)]
-        )
+        page = {"reason": str(error)}
+        return render(request, "market/refused.html", page, status=ERROR_STATUS[type(error)])
     status = 409 if request.method == "POST" else 200
     return render(request, "market/welcome.html", page, status=status)
-
-
-def _make_welcome_context(
-    request: HttpRequest, study: Study, started: Participation | None
-) -> dict[str, Any]:
-    part = workers.find_participation(gates.get_current_writer(request))
-    account = request.user.is_authenticated and part is None
-    busy = part is not None and part.state == WORKING
-    free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
-    slots = Slot.objects.filter(free, open=True, gold=False)
-    left = started is not None or study.kind == WRITE or slots.exists()
-    return {
-        "study": study,
-        "wage": compute_planned_wage(study),
-        "before": started,
-        "account": account,
-        "busy": busy,
-        "left": left,
-        "may_begin": not (account or busy) and left,
-    }
 
 
 def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:

@@ -100,11 +100,8 @@ def store_arrival(
 
 
 MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""Maximum time between two stored actions that is included in the working time.
-
-Longer gaps are shortened. A problem takes seconds; a twin, which is a single action, takes many
-minutes.
-"""
+"""Maximum time between two stored actions that is included in the working time; longer gaps are
+shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
 
 def sum_work_seconds(times: Iterable[datetime], max_gap: timedelta) -> int:
@@ -169,10 +166,8 @@ def find_participation(person: Person | None) -> Participation | None:
 
 def get_payable_twins(part: Participation) -> QuerySet[Twin]:
     """Return the paid twins: those written since the work started and not withdrawn."""
-    rows = Twin.objects.filter(
-        contributor=part.person_id, revises=None, created__gte=part.began
-    ).filter(~Q(problems__state=State.WITHDRAWN))
-    return rows.distinct()
+    rows = Twin.objects.filter(contributor=part.person_id, revises=None, created__gte=part.began)
+    return rows.filter(~Q(problems__state=State.WITHDRAWN)).distinct()
 
 
 def count_finished_work(part: Participation) -> int:
@@ -319,13 +314,12 @@ def find_started_participation(study: Study, arrival: Arrival) -> Participation 
         return None
     if worker is not None and hmac.compare_digest(worker.browser, arrival.digest):
         return worker
-    raise StartedElsewhereError(
-        _(
-            "The study was started with your id in another browser; continue there. If you can’t, "
-            "return your submission on the marketplace’s site and write to the researchers. Your "
-            "work is stored."
-        )
+    fault = _(
+        "The study was started with your id in another browser; continue there. If you can’t, "
+        "return your submission on the marketplace’s site and write to the researchers. Your "
+        "work is stored."
     )
+    raise StartedElsewhereError(fault)
 
 
 def find_participation_by_id(study: Study, kind: str, text: str) -> Participation | None:
@@ -349,18 +343,14 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     """
     try:
         with writing():
-            made = find_started_participation(study, arrival) or _create_participation(
-                study, arrival
-            )
+            made = find_started_participation(study, arrival)
+            made = made or _create_participation(study, arrival)
             others = Participation.objects.filter(browser=arrival.digest).exclude(pk=made.pk)
-            _mark_as_read(
-                made.person, list(others), excluded=_find_training_twins(made.person, others)
-            )
+            _mark_as_read(made.person, list(others), _find_training_twins(made.person, others))
             return made
     except (IntegrityError, StartedElsewhereError) as error:
-        found = find_started_participation(
-            study, arrival
-        )  # a concurrent request may have the same id
+        # A concurrent request may have the same id.
+        found = find_started_participation(study, arrival)
         if found is not None:
             return found
         if isinstance(error, StartedElsewhereError):
@@ -387,9 +377,8 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
         raise NotInvitedError(fault)
     earlier = _get_earlier_participations(worker)
     judges = study.kind == models.JUDGE
-    person = Person.objects.create_user(
-        f"worker-{secrets.token_hex(12)}", hired=True, is_judge=judges
-    )
+    name = f"worker-{secrets.token_hex(12)}"
+    person = Person.objects.create_user(name, hired=True, is_judge=judges)
     made = Participation.objects.create(study=study, person=person, browser=arrival.digest)
     for kind, text in (("worker", arrival.worker), ("submission", arrival.submission)):
         if text:
@@ -423,7 +412,11 @@ def _get_earlier_participations(worker: str) -> list[Participation]:
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
-            if timezone.now() - _find_last_action(one) < ABANDONED_AFTER:
+            judged = Slot.objects.filter(holder=one.person)
+            written = Twin.objects.filter(contributor=one.person).aggregate(Max("created"))
+            times = judged.aggregate(Max("taken_at"), Max("answered_at")) | written
+            last = max(filter(None, (one.began, *times.values())))
+            if timezone.now() - last < ABANDONED_AFTER:
                 raise StartedElsewhereError(_explain_id_in_use())
             end_participation(one, models.LEFT)
         end_access(one.person)
@@ -435,13 +428,6 @@ def _explain_id_in_use() -> str:
         "Your id is already in use in another study on this site. Finish or leave that study "
         "in the browser in which you started it."
     )
-
-
-def _find_last_action(part: Participation) -> datetime:
-    rows = Slot.objects.filter(holder=part.person)
-    latest = rows.aggregate(taken=Max("taken_at"), answered=Max("answered_at"))
-    written = Twin.objects.filter(contributor=part.person).aggregate(at=Max("created"))["at"]
-    return max(filter(None, (part.began, written, *latest.values())))
 
 
 def _mark_as_read(
