@@ -57,12 +57,11 @@ def request_backup(person: Person) -> Job:
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
     if not job.file.exists():
-        raise InputError(
-            _(
-                "This backup was requested before the site itself was restored from a backup; "
-                "request a new one."
-            )
+        fault = _(
+            "This backup was requested before the site itself was restored from a backup; request "
+            "a new one."
         )
+        raise InputError(fault)
     path = get_backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
     get_backup_folder().mkdir(mode=0o700, exist_ok=True)
     for left in get_backup_folder().glob(".site-*"):  # of an interrupted backup

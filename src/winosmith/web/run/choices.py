@@ -111,9 +111,14 @@ class SettingsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Reject values that contradict each other, using the site's start-up checks."""
         typed: dict[str, Any] = super().clean()
-        while (fault := _find_fault(typed)) and (fault.key in typed or not self.errors):
-            self.add_setting_error(fault)  # this also removes the value from `typed`
-        return typed
+        while True:
+            try:
+                replace(settings.RULES, **typed)
+            except RecipeError as fault:
+                if fault.key in typed or not self.errors:
+                    self.add_setting_error(fault)  # this also removes the value from `typed`
+                    continue
+            return typed
 
     def add_setting_error(self, error: RecipeError) -> None:
         wanted = _(error.wanted) or str(error)
@@ -126,14 +131,6 @@ class SettingsForm(forms.Form):
             for name in self.changed_data
             if self.cleaned_data[name] != getattr(rules, name)
         }
-
-
-def _find_fault(changed: Mapping[str, Any]) -> RecipeError | None:
-    try:
-        replace(settings.RULES, **changed)
-    except RecipeError as error:
-        return error
-    return None
 
 
 @contextmanager

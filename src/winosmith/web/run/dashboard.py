@@ -99,6 +99,16 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
     entered = count_transitions(lambda before, after: before not in OPEN and after in OPEN)
     left = count_transitions(lambda before, after: before in OPEN and after not in OPEN)
     waiting = problems.filter(state__in=OPEN).count()
+    rows = periods.count(Verdict.objects.filter(problem__gold=False), "at", "counts")
+    verdicts = [(at, n, [int(one) for one in counts.split(",") if one]) for at, counts, n in rows]
+    majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
+    votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
+    judges, writers = ([set[int]() for _bar in range(bars)] for _ in range(2))
+    for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
+        judges[at].add(person)
+    twins = Twin.objects.filter(contributor__isnull=False)
+    for at, person, _n in periods.count(twins, "created", "contributor"):
+        writers[at].add(person)
     return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
         count_transitions(lambda before, after: before == ""),
@@ -106,28 +116,10 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
         count_transitions(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
         periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
-        _compute_agreed_fractions(periods),
-        *_count_people(periods),
+        [part / of if of else None for part, of in zip(majority, votes, strict=True)],
+        list(map(len, judges)),
+        [len(wrote - judged) for wrote, judged in zip(writers, judges, strict=True)],
     )
-
-
-def _compute_agreed_fractions(periods: Periods) -> list[float | None]:
-    rows = periods.count(Verdict.objects.filter(problem__gold=False), "at", "counts")
-    verdicts = [(at, n, [int(one) for one in counts.split(",") if one]) for at, counts, n in rows]
-    majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
-    votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
-    return [part / of if of else None for part, of in zip(majority, votes, strict=True)]
-
-
-def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
-    judges, writers = ([set[int]() for _bar in range(periods.bars)] for _ in range(2))
-    for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
-        judges[at].add(person)
-    twins = Twin.objects.filter(contributor__isnull=False)
-    for at, person, _n in periods.count(twins, "created", "contributor"):
-        writers[at].add(person)
-    wrote = [len(theirs - judged) for theirs, judged in zip(writers, judges, strict=True)]
-    return list(map(len, judges)), wrote
 
 
 MAX_LABELS = 6
@@ -195,6 +187,7 @@ def _draw_plot(
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(starts) // MAX_LABELS))
+    tops = (step * 10.0**power for power in range(20) for step in (2, 4, 10))
     values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
         for day, total in zip(starts, totals, strict=True)
@@ -219,7 +212,7 @@ def _draw_plot(
                 for at, day in enumerate(starts)
             ],
             f"{title}: {description}",
-            top=100.0 if unit else _round_up(max(totals, default=0)),
+            top=100.0 if unit else next(top for top in tops if max(totals, default=0) <= top),
             unit=unit,
         ),
     }
@@ -229,15 +222,6 @@ def _format_value(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     return to_fixed(value, 1 if unit else 0) + unit
-
-
-def _round_up(maximum: float) -> float:
-    size = 1.0
-    while True:
-        for step in (2, 4, 10):
-            if maximum <= step * size:
-                return step * size
-        size *= 10
 
 
 def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | None]]:
@@ -268,12 +252,11 @@ def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
 
 def make_dashboard_context(requested_view: str) -> dict[str, Any]:
     view = requested_view if requested_view in SPANS else next(iter(SPANS))
-
-    def compute() -> tuple[int, Statistics]:
-        statistics = compute_statistics(view, timezone.now())
-        return Problem.objects.filter(gold=False).count(), statistics
-
-    found = get_cached_stats(f"run.dashboard.{view}", compute)
+    problems = Problem.objects.filter(gold=False)
+    found = get_cached_stats(
+        f"run.dashboard.{view}",
+        lambda: (problems.count(), compute_statistics(view, timezone.now())),
+    )
     return {
         "view": view,
         "plots": draw_plots(found),

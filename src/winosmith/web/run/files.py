@@ -77,12 +77,11 @@ class FileForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file and file.size > CHUNK_BYTES:
-            raise forms.ValidationError(
-                _(
-                    "Without JavaScript, you can upload at most 0.9 MB; the "
-                    "command line can import larger files."
-                )
+            fault = _(
+                "Without JavaScript, you can upload at most 0.9 MB; the command line can import "
+                "larger files."
             )
+            raise forms.ValidationError(fault)
         return file
 
     def clean(self) -> dict[str, Any]:

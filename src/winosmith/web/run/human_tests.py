@@ -82,14 +82,8 @@ def preview_test(job: Job, reading: Reading) -> None:
 def _read_complete_file(job: Job, reading: Reading | None = None) -> FileContent:
     found = read_file(job_file(job), job.asked, "valid", reading)
     if found.refused:
-        raise InputError(
-            "\n".join(
-                [
-                    _("A test uses all problems in a file; correct or remove the invalid ones."),
-                    *get_faults(job.asked, found),
-                ]
-            )
-        )
+        rule = _("A test uses all problems in a file; correct or remove the invalid ones.")
+        raise InputError("\n".join([rule, *get_faults(job.asked, found)]))
     return found
 
 
@@ -104,10 +98,8 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
         opened = Round.objects.filter(name=asked["name"], created__gte=job.at).first()
     if opened is None:
         consent = asked["consent"].replace("\r\n", "\n").strip() or None
-        data = _read_complete_file(job).dataset
-        opened, _left = rounds.open_round(
-            data, asked["name"], consent=consent, **_get_round_options(asked)
-        )
+        data, options = _read_complete_file(job).dataset, _get_round_options(asked)
+        opened, _left = rounds.open_round(data, asked["name"], consent=consent, **options)
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
 
 

@@ -42,8 +42,18 @@ def describe_request(job: Job) -> list[tuple[Any, str]]:
             (get_setting_label(name), _describe_setting(name, value))
             for name, value in job.asked.items()
         ]
-    texts = [(name, str(value)) for name, value in job.asked.items() if value is not None]
-    return [_describe_field(job.kind, *each) for each in texts if each[1] not in ("", "False")]
+    fields, rows = FORMS[job.kind].base_fields if job.kind in FORMS else {}, []
+    for name, value in job.asked.items():
+        text = "" if value is None else str(value)
+        if text in ("", "False"):
+            continue
+        field = fields.get(name) or fields.get(f"{name}_")  # `as` is a keyword in Python
+        if text == "True":
+            text = ""
+        elif isinstance(field, forms.ChoiceField):
+            text = str(dict(field.choices).get(text, text))
+        rows.append((OTHER_LABELS.get(name, name) if field is None else field.label, text))
+    return rows
 
 
 def _describe_setting(name: str, value: Any) -> str:
@@ -52,14 +62,3 @@ def _describe_setting(name: str, value: Any) -> str:
     if isinstance(value, list):
         value = ", ".join(value)
     return get_value_label(name, str(value)) or "–"
-
-
-def _describe_field(kind: str, name: str, value: str) -> tuple[Any, str]:
-    fields = FORMS[kind].base_fields if kind in FORMS else {}
-    field = fields.get(name) or fields.get(f"{name}_")  # `as` is a keyword in Python
-    label = OTHER_LABELS.get(name, name) if field is None else field.label
-    if value == "True":
-        return label, ""
-    if isinstance(field, forms.ChoiceField):
-        value = str(dict(field.choices).get(value, value))
-    return label, value

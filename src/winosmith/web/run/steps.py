@@ -158,9 +158,8 @@ def _make_problems_step() -> Step:
 
 
 def _count_problems() -> tuple[int, dict[str, int]]:
-    counts = Problem.objects.filter(gold=False).aggregate(
-        all=Count("pk"), public=Count("pk", filter=Q(public=True))
-    )
+    rows = Problem.objects.filter(gold=False)
+    counts = rows.aggregate(all=Count("pk"), public=Count("pk", filter=Q(public=True)))
     return counts["all"], counts
 
 

@@ -58,12 +58,11 @@ def store_chunk(upload_id: str, offset: int, data: bytes) -> None:
     if _sum_other_sizes(path) > room:
         _delete_orphaned_files(timezone.now() - ABANDONED_AFTER)
     if _sum_other_sizes(path) > room:
-        raise InputError(
-            _(
-                "Earlier uploads use all the space; confirm, discard or stop some "
-                "of them. Cancelled uploads free their space after ten minutes."
-            )
+        fault = _(
+            "Earlier uploads use all the space; confirm, discard or stop some of them. Cancelled "
+            "uploads free their space after ten minutes."
         )
+        raise InputError(fault)
     if offset and (not path.exists() or path.stat().st_size < offset):
         raise InputError(_("Part of the file is missing; upload the file again."))
     try:

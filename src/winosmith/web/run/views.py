@@ -169,11 +169,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     person, drop = request.user, bool(request.POST.get("drop"))
     get_object_or_404(Round, name=name)
-
-    def close() -> None:
-        close_and_queue_results(name, drop=drop, actor=person)
-
-    process_form(request, person, close)
+    process_form(request, person, lambda: close_and_queue_results(name, drop=drop, actor=person))
     return redirect("take:round", name)
 
 
@@ -202,9 +198,8 @@ def show_studies(request: HttpRequest) -> HttpResponseBase:
 
         if _process_once(request, form, create_study):
             if not made:
-                messages.info(
-                    request, _("This study already exists; its link was shown only once.")
-                )
+                text = _("This study already exists; its link was shown only once.")
+                messages.info(request, text)
                 return redirect("run:studies")
             return _render_studies(request, studies.StudyForm(), created=made[0])
     return _render_studies(request, form)
@@ -241,9 +236,8 @@ def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
         "jobs": jobs,
         **forms,
     }
-    return _render_form(
-        request, "run/study.html", forms["places"] if asked is None else asked, **context
-    )
+    form = forms["places"] if asked is None else asked
+    return _render_form(request, "run/study.html", form, **context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
