@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from tests.web.predict.making import asked
 from winosmith.cli.admin import models
 from winosmith.errors import InputError
-from winosmith.web.predict.asking import NOT_LOADED, set_current_models, store_model_fault
+from winosmith.web.predict.asking import NOT_LOADED, set_current_models, update_model
 from winosmith.web.predict.models import Model
 from winosmith.web.predict.process import get_fault_path
 
@@ -21,7 +21,7 @@ def _run(site: Any, *arguments: str) -> Any:
 def test_command_prints_progress_and_faults_of_models(db: Any) -> None:
     set_current_models(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
-    store_model_fault("association", NOT_LOADED)
+    update_model("association", fault=NOT_LOADED)
     path = get_fault_path(Path(db.folder), "association")
     path.parent.mkdir(exist_ok=True)
     path.write_text("/srv/x: there is no config.json\n")

@@ -55,15 +55,11 @@ def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent
         Prediction(problem_id=problem, model_id=model, urgent=urgent)
         for problem, model in product(problem_ids, model_ids)
     ]
+    on_conflict: dict[str, Any] = {"ignore_conflicts": True}
     if urgent:
-        Prediction.objects.bulk_create(
-            rows,
-            update_conflicts=True,
-            update_fields=["urgent"],
-            unique_fields=["problem", "model"],
-        )
-    else:
-        Prediction.objects.bulk_create(rows, ignore_conflicts=True)
+        on_conflict = {"update_conflicts": True, "update_fields": ["urgent"]}
+        on_conflict["unique_fields"] = ["problem", "model"]
+    Prediction.objects.bulk_create(rows, **on_conflict)
 
 
 def get_current_predictions(problem: Problem) -> list[Prediction]:
@@ -121,9 +117,10 @@ def release_tasks(model_name: str, timed_out: bool) -> None:
             get_waiting_predictions(rows).update(leased_until=None)
 
 
-def store_process_state(model_name: str, state: Any) -> None:
+def update_model(name: str, **columns: Any) -> None:
+    """Change columns of a model's current revision."""
     with writing():
-        Model.objects.filter(name=model_name, current=True).update(process=state)
+        Model.objects.filter(name=name, current=True).update(**columns)
 
 
 def get_waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
@@ -142,12 +139,8 @@ def get_predictable_problems() -> QuerySet[Problem]:
 
 def queue_unseen_problems(model: Model) -> int:
     seen = Prediction.objects.filter(problem=OuterRef("pk"), model=model)
-    found = list(
-        get_predictable_problems()
-        .filter(~Exists(seen))
-        .order_by("-pk")
-        .values_list("pk", "created", "version__pk")[:CHUNK]
-    )
+    unseen = get_predictable_problems().filter(~Exists(seen)).order_by("-pk")
+    found = list(unseen.values_list("pk", "created", "version__pk")[:CHUNK])
     if not found:
         return 0
     since = timezone.now() - FRESH_AGE
@@ -205,11 +198,6 @@ def register_revision(rule: SolverRule, loaded: MadeSolver) -> Model:
         # These leases are from an ended process, because this process holds the model's lock.
         Prediction.objects.filter(model=model, stand=Status.WAITING).update(leased_until=None)
         return model
-
-
-def store_model_fault(model_name: str, fault: str) -> None:
-    with writing():
-        Model.objects.filter(name=model_name, current=True).update(fault=fault)
 
 
 MEDIAN_OVER = 100

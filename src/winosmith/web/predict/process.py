@@ -32,7 +32,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from winosmith.chat import ChatError
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, require
 from winosmith.prediction import find_best_options
 from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
@@ -224,10 +224,7 @@ GRACE = 1.0
 """Number of seconds between the time limit and the time when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
-"""The same as `GRACE`, for a solver with its own timeout, such as a chat client.
-
-The kernel ends the process only if the solver's timeout fails.
-"""
+"""The same as `GRACE`, for a solver with its own timeout, in case that fails (a chat client)."""
 
 POLL_SECONDS = 0.2
 """Seconds between an idle process's polls for work; a poll reads one row of an index."""
@@ -239,10 +236,7 @@ SWEEP_SECONDS = 60.0
 """Seconds between searches for problems without a prediction."""
 
 MAX_PAUSE = 1.0
-"""Maximum pause in seconds after a background batch.
-
-The pause is as long as the batch took, but not longer than this.
-"""
+"""Maximum seconds of the pause after a background batch, which is as long as the batch took."""
 
 GROWTH_GB = 1.5
 """Memory growth in GB after which a process is replaced, if `memory_gb` is not set."""
@@ -348,7 +342,7 @@ def _exit_when_worker_ends() -> None:
 
 def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
     """Load a model and register it; if this fails, store the reason and return None."""
-    from winosmith import study
+    from winosmith import practice, study
 
     fault = get_fault_path(site.folder, rule.name)
     try:
@@ -358,28 +352,19 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
             cache=site.folder / MODEL_FOLDER / "texts",
             timeout=site.rules.model_seconds,
         )
-        _warm_up(made, rule)
+        if rule.solver == "chat":
+            require("openai", "chat")
+        else:  # loads the weights
+            made.solver.score([practice.read_handwritten()[0].blind()])
         model = asking.register_revision(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site continues
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
         fault.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):
-            asking.store_model_fault(rule.name, asking.NOT_LOADED)
+            asking.update_model(rule.name, fault=asking.NOT_LOADED)
         return None
     fault.unlink(missing_ok=True)
     return LoadedModel(site, rule, made, model)
-
-
-def _warm_up(made_solver: MadeSolver, rule: SolverRule) -> None:
-    """Predict once, so that weights are loaded in advance; a chat server is not called."""
-    if rule.solver == "chat":
-        from winosmith.errors import require
-
-        require("openai", "chat")
-        return
-    from winosmith import practice
-
-    made_solver.solver.score([practice.read_handwritten()[0].blind()])
 
 
 def get_fault_path(folder: Path, model_name: str) -> Path:
@@ -398,11 +383,11 @@ class ModelProcess(Child):
         self.name = rule.name
 
     def start(self) -> None:
-        asking.store_process_state(self.name, Model.Process.LOADING)
+        asking.update_model(self.name, process=Model.Process.LOADING)
         super().start()
 
     def on_exit(self, code: int) -> None:
-        asking.store_process_state(self.name, Model.Process.STARTING)
+        asking.update_model(self.name, process=Model.Process.STARTING)
         asking.release_tasks(self.name, timed_out=code == -signal.SIGALRM)
 
 
