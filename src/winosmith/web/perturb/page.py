@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -76,12 +75,8 @@ def list_problems_with_families(problems: list[Problem]) -> list[dict[str, Any]]
     rows = Version.objects.filter(problem__in=problems).select_related("root")
     versions: dict[Any, Version] = {version.problem_id: version for version in rows}
     public = get_public_problems().select_related(None)
-    counted = dict(
-        public.filter(version__root__in={version.root_id for version in versions.values()})
-        .order_by()
-        .values_list("version__root")
-        .annotate(n=Count("pk"))
-    )
+    counts = public.filter(version__root__in={version.root_id for version in versions.values()})
+    counted = dict(counts.order_by().values_list("version__root").annotate(n=Count("pk")))
     return [
         {
             "problem": problem,
@@ -206,6 +201,8 @@ def make_checks_context(
     edits = find_edits(tokenize(parent.sentence), tokenize(read.sentence)) if read.sentence else ()
     seen = is_visible_to(position.person, parent)
     changed = diff_text(parent.sentence, read.sentence) if read.sentence and seen else []
+    before, _blank, after = read.sentence.partition(BLANK)
+    readable = read.sentence.count(BLANK) == 1 and checks.has_usable_options(read.options)
     return {
         "parent": parent,
         "typed": typed,
@@ -215,19 +212,13 @@ def make_checks_context(
         "before": position.parent.answer,
         "checks": results,
         **checks.summarize(results),
-        "readings": _make_readings(read),
+        "readings": [
+            (before, option, after, number == read.answer)
+            for number, option in enumerate(read.options)
+            if readable
+        ],
         "hints": _get_hints(position, read),
     }
-
-
-def _make_readings(typed: SentenceInput) -> list[tuple[str, str, str, bool]]:
-    if typed.sentence.count(BLANK) != 1 or not checks.has_usable_options(typed.options):
-        return []
-    before, _blank, after = typed.sentence.partition(BLANK)
-    return [
-        (before, option, after, number == typed.answer)
-        for number, option in enumerate(typed.options)
-    ]
 
 
 def _get_hints(position: Position, typed: SentenceInput) -> list[str]:
@@ -259,7 +250,7 @@ VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 def make_predictions_context(person: Person | None, version: Version) -> dict[str, Any]:
     """Return the template context for the models' predictions on a version.
 
-    Each shown prediction contains:
+    `pace` is the polling interval in milliseconds, or 0. Each shown prediction contains:
 
     - `target`: whether the contributor tried to fool the model
     - `waits`: whether the prediction is pending
@@ -288,7 +279,10 @@ def make_predictions_context(person: Person | None, version: Version) -> dict[st
             }
         )
     shown.sort(key=lambda context: not context["target"])
-    waiting = [context for context in shown if context["waits"]]
+    waiting, pace = [context for context in shown if context["waits"]], 0
+    if waiting:
+        age = timezone.now() - max(context["prediction"].asked_at for context in waiting)
+        pace = next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
     return {
         "problem": problem,
         "shown": shown,
@@ -301,7 +295,7 @@ def make_predictions_context(person: Person | None, version: Version) -> dict[st
         "own": person is not None and problem.twin.contributor_id == person.pk,
         "void": problem.state in VOID_STATES,
         "confirmed": problem.state == State.VALID and not problem.embargo,
-        "pace": _compute_poll_interval([context["prediction"].asked_at for context in waiting]),
+        "pace": pace,
     }
 
 
@@ -318,14 +312,6 @@ def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]
         }
         for n, option in enumerate(problem.options)
     ]
-
-
-def _compute_poll_interval(asked_times: Sequence[datetime]) -> int:
-    """Return the polling interval in milliseconds; 0 if no result is pending."""
-    if not asked_times:
-        return 0
-    age = timezone.now() - max(asked_times)
-    return next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
 
 
 def get_perturbable_problem(person: Person | None, ref: str) -> Problem:

@@ -64,12 +64,7 @@ class SentenceInput:
         )
 
     @classmethod
-    def from_parent(cls, problem: Problem, target: str = "") -> SentenceInput:
-        """Return the initial input for perturbing a problem: its texts without its answer."""
-        return cls(problem.sentence, tuple(problem.options), None, "", target)
-
-    @classmethod
-    def from_version(cls, problem: Problem, target: str = "") -> SentenceInput:
+    def from_version(cls, problem: Problem, target: str) -> SentenceInput:
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -81,10 +76,8 @@ class SentenceInput:
 
     def without_long_texts(self) -> SentenceInput:
         sentence = checks.empty_if_long(self.sentence, checks.MAX_SENTENCE_LENGTH)
-        options = (
-            checks.empty_if_long(option, checks.MAX_OPTION_LENGTH) for option in self.options
-        )
-        return replace(self, sentence=sentence, options=tuple(options))
+        options = tuple(checks.empty_if_long(one, checks.MAX_OPTION_LENGTH) for one in self.options)
+        return replace(self, sentence=sentence, options=options)
 
     @property
     def depth(self) -> int | None:
@@ -168,54 +161,39 @@ def _check_length(typed: SentenceInput) -> Check:
 
 
 def _check_differs_from_parent(typed: SentenceInput, position: Position) -> Check:
-    parent = position.parent
-    same = family.hash_version(typed.sentence, typed.options) == family.hash_version(
-        parent.sentence, parent.options
-    )
-    edits = text.compute_edit_distance(
-        text.tokenize(parent.sentence), text.tokenize(typed.sentence)
-    )
+    versions = position.parent, typed
+    hashes = {family.hash_version(one.sentence, one.options) for one in versions}
+    edits = text.compute_edit_distance(*(text.tokenize(one.sentence) for one in versions))
     figure = ngettext("%d edit", "%d edits", edits) % edits if edits else ""
     advice = _("Change a word: the sentence is still the same as the one above.")
-    verdict: Verdict = "todo" if same else "pass"
+    verdict: Verdict = "todo" if len(hashes) == 1 else "pass"
     return Check("changed", verdict, _("A change is made"), figure, advice, "sentence")
 
 
 def _check_is_new_in_family(typed: SentenceInput, position: Position) -> Check:
     label = _("New in its family")
     digest = family.hash_version(typed.sentence, typed.options)
-    parent = position.parent
+    parent, root, person = position.parent, position.root, position.person
     if digest == family.hash_version(parent.sentence, parent.options) or not typed.sentence:
         return Check("new", "todo", label, "", "", "sentence")
-    advice = _describe_duplicate(position, digest)
-    return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
-
-
-def _describe_duplicate(position: Position, digest: str) -> str:
-    same = (
-        Version.objects.filter(root=position.root, digest=digest)
-        .exclude(problem__state__in=(*REMOVED_STATES, State.REJECTED))
-        .exclude(problem__embargo=True)
-    )
+    same = Version.objects.filter(root=root, digest=digest).exclude(problem__embargo=True)
+    same = same.exclude(problem__state__in=(*REMOVED_STATES, State.REJECTED))
     if position.revises:
         same = same.exclude(problem=position.revises)
-    found = same.select_related("problem__twin").first()
+    found, advice = same.select_related("problem__twin").first(), ""
     if found is None:
-        return _describe_twin_duplicate(position, digest)
-    if position.person is not None and found.problem.twin.contributor_id == position.person.pk:
-        return _("You have already submitted this sentence; change one more word.")
-    if found.parent_id is None:
-        return _("This sentence equals the original; change one more word.")
-    return _("This sentence has already been submitted; change one more word.")
-
-
-def _describe_twin_duplicate(position: Position, digest: str) -> str:
-    halves = Problem.objects.select_related("twin").filter(twin=position.root.twin_id)
-    for half in halves.exclude(pk=position.root.pk):
-        seen = half.state not in REMOVED_STATES and is_visible_to(position.person, half)
-        if seen and family.hash_version(half.sentence, half.options) == digest:
-            return _("This is the other half of the original’s twin; change one more word.")
-    return ""
+        halves = Problem.objects.select_related("twin").filter(twin=root.twin_id)
+        for half in halves.exclude(pk=root.pk):
+            seen = half.state not in REMOVED_STATES and is_visible_to(person, half)
+            if seen and family.hash_version(half.sentence, half.options) == digest:
+                advice = _("This is the other half of the original’s twin; change one more word.")
+    elif person is not None and found.problem.twin.contributor_id == person.pk:
+        advice = _("You have already submitted this sentence; change one more word.")
+    elif found.parent_id is None:
+        advice = _("This sentence equals the original; change one more word.")
+    else:
+        advice = _("This sentence has already been submitted; change one more word.")
+    return Check("new", "fail" if advice else "pass", label, "", advice, "sentence")
 
 
 def _check_options_in_sentence(typed: SentenceInput) -> Check:
@@ -256,9 +234,8 @@ def _check_declared_depth(typed: SentenceInput, position: Position) -> Check:
         advice = _("Enter a whole number from 0 to 999, or leave it empty.")
     elif typed.depth == 0 and found is not None and found.edit:
         advice = _("0 is the depth of the original, which this sentence changes.")
-    return Check(
-        "declared", "fail" if advice else "pass", label, typed.declared, advice, "declared"
-    )
+    verdict: Verdict = "fail" if advice else "pass"
+    return Check("declared", verdict, label, typed.declared, advice, "declared")
 
 
 SOURCE = "person"
@@ -303,10 +280,26 @@ def create_version(
             raise checks.RefusedError(faults)
         if precheck:
             precheck()
-        return {"problem": _store_version(person, typed, current).ref}
+        old, half = current.revises, Half(typed.sentence, typed.options, typed.answer)
+        embargo = bool(old and retire_replaced_halves(person, old.twin) and not old.version.covered)
+        skip = old.twin_id if old else None
+        (problem,) = submit_twin(
+            person,
+            [half],
+            checks.find_moderator_hints([half], person, skip_twin=skip, family=current.root),
+            embargo=embargo,
+            record=_build_record(typed, current),
+            source=SOURCE,
+            domain=current.root.twin.domain,
+            revises=old.twin if old else None,
+        )
+        against = Model.objects.filter(name=typed.against, current=True).first()
+        family.add_to_family(problem, current.parent, against=against)
+        request_predictions(problem, urgent=True)
+        return {"problem": problem.ref}
 
-    old = position.revises
-    what = f"revise {old.ref}" if old else f"perturb {position.parent.ref}"
+    revised = position.revises
+    what = f"revise {revised.ref}" if revised else f"perturb {position.parent.ref}"
     result, _new = process_once(person, key, what, store_version)
     return Problem.objects.select_related("twin").get(ref=result["problem"])
 
@@ -323,27 +316,6 @@ def _lock_position(position: Position) -> Position:
     if not family.may_perturb(person, now):
         raise InputError(_("This sentence can no longer be perturbed: it was withdrawn."))
     return Position.for_new_version(person, now)
-
-
-def _store_version(person: Person, typed: SentenceInput, position: Position) -> Problem:
-    old = position.revises
-    embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
-    half = Half(typed.sentence, typed.options, typed.answer)
-    skip_twin = old.twin_id if old else None
-    (problem,) = submit_twin(
-        person,
-        [half],
-        checks.find_moderator_hints([half], person, skip_twin=skip_twin, family=position.root),
-        embargo=embargo,
-        record=_build_record(typed, position),
-        source=SOURCE,
-        domain=position.root.twin.domain,
-        revises=old.twin if old else None,
-    )
-    against = Model.objects.filter(name=typed.against, current=True).first()
-    family.add_to_family(problem, position.parent, against=against)
-    request_predictions(problem, urgent=True)
-    return problem
 
 
 def _build_record(typed: SentenceInput, position: Position) -> dict[str, object]:
