@@ -82,31 +82,32 @@ def backup(site: Site, file: str | Path) -> Manifest:
         _write_file(folder / SECRET, (site.folder / "secret").read_bytes())
         settings = site.folder / SETTINGS
         _write_file(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
-        names = (SECRET, SETTINGS, dump.name, *_copy_files(site.folder, folder))
+        names = [SECRET, SETTINGS, dump.name]
+        for name in iter_site_files(site.folder):
+            # The site replaces these files and never changes them in place, so each copy is
+            # complete. Files that are deleted in the meantime are omitted.
+            with suppress(FileNotFoundError), (site.folder / name).open("rb") as source:
+                _create_parent_folders(folder, name)
+                with _create_file(folder / name) as file_:
+                    shutil.copyfileobj(source, file_, CHUNK_BYTES)
+                names.append(name)
         made = datetime.now(UTC).isoformat(timespec="seconds")
         files = {name: sha256(folder / name) for name in names}
         about = {"layout": LAYOUT, "winosmith": __version__, "made": made, "database": kind}
         text = json.dumps({**about, "files": files}, indent=2) + "\n"
         _write_file(folder / MANIFEST, text.encode())
         archive = folder / "archive"
-        _write_archive(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
+        compressed = path.suffix in (".gz", ".tgz")
+        mode, level = ("w:gz", {"compresslevel": 6}) if compressed else ("w:", {})
+        with (
+            _create_file(archive) as output,
+            tarfile.open(fileobj=output, mode=mode, **level) as tar,  # type: ignore[call-overload]
+        ):
+            for name in (MANIFEST, *names):
+                tar.add(folder / name, name, recursive=False, filter=_remove_owner)
         os.link(archive, path)  # this never replaces a file that was created in the meantime
         _sync_folder(path.absolute().parent)
     return Manifest(kind, made, __version__, files)
-
-
-def _copy_files(site: Path, folder: Path) -> Iterator[str]:
-    """Copy the site's files except the database, and yield their names.
-
-    Each copy is complete, because the site replaces these files and never changes them in place.
-    Files that are deleted during the backup are omitted.
-    """
-    for name in iter_site_files(site):
-        with suppress(FileNotFoundError), (site / name).open("rb") as source:
-            _create_parent_folders(folder, name)
-            with _create_file(folder / name) as file:
-                shutil.copyfileobj(source, file, CHUNK_BYTES)
-            yield name
 
 
 def restore(
@@ -136,7 +137,9 @@ def restore(
             if database:
                 raise InputError(f"{path} contains an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
-            _revoke_access(aside / DUMPS["sqlite"])
+            with closing(sqlite3.connect(aside / DUMPS["sqlite"])) as connection, connection:
+                for statement in REVOCATIONS:
+                    connection.execute(statement)
         elif database:
             restore_postgresql(database, aside / DUMPS["postgresql"])
             (aside / DUMPS["postgresql"]).unlink()
@@ -145,7 +148,6 @@ def restore(
                 f"{path} contains a PostgreSQL database; create an empty database (createdb), and "
                 "give its URL as `database='postgresql://…'`"
             )
-        (aside / MANIFEST).unlink()
         if logs:
             with (aside / ERASURES).open("ab") as file_:
                 os.fchmod(file_.fileno(), 0o600)
@@ -153,7 +155,6 @@ def restore(
         target.mkdir(mode=0o700, exist_ok=True)
         aside.replace(target)  # this only replaces an empty folder
         _sync_folder(target.parent)
-        aside.mkdir()  # the context manager removes it
     return contents
 
 
@@ -177,22 +178,15 @@ REVOCATIONS = (
 """SQL statements for SQLite and PostgreSQL that revoke all access without a password."""
 
 
-def _revoke_access(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        for statement in REVOCATIONS:
-            database.execute(statement)
-
-
 @contextmanager
 def _make_temporary_folder(path: Path) -> Iterator[Path]:
+    prefix, parent = f".{path.name}-", path.absolute().parent
     try:
-        folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
+        folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror}; choose another folder") from None
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder as name:
+        yield Path(name)
 
 
 def _create_parent_folders(folder: Path, name: str) -> None:
@@ -219,18 +213,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def _write_archive(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
-    number = os.open(archive, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "w+b") as file:
-        mode = "w:gz" if compressed else "w:"
-        level = {"compresslevel": 6} if compressed else {}
-        with tarfile.open(fileobj=file, mode=mode, **level) as tar:  # type: ignore[call-overload]
-            for name in names:
-                tar.add(folder / name, name, recursive=False, filter=_remove_owner)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _remove_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -273,7 +255,6 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
         raise InputError(
             f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
         )
-    _write_file(folder / MANIFEST, b"")
     return contents
 
 
@@ -323,7 +304,7 @@ def _extract_member(
 def copy_sqlite(source: Path, target: Path) -> None:
     if not source.exists():
         raise InputError(f"{source} does not exist; there is nothing to back up yet")
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    _write_file(target, b"")
     try:
         with (
             closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=60)) as live,
@@ -350,10 +331,9 @@ def check_sqlite(path: Path) -> None:
 
 
 def dump_postgresql(url: str, target: Path) -> None:
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    _run_program(
-        url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}"
-    )
+    _write_file(target, b"")
+    options = ("--format=custom", "--no-owner", "--no-privileges")
+    _run_program(url, "pg_dump", *options, f"--file={target}")
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
@@ -381,7 +361,13 @@ def restore_postgresql(url: str, dump: Path) -> None:
 
 def _run_program(url: str, program: str, *arguments: str) -> None:
     """Run a PostgreSQL program, and pass the password only in its environment."""
-    path = _find_program(program)
+    path = shutil.which(program)
+    if path is None:
+        homes = Path("/usr/lib/postgresql").glob(f"*/bin/{program}")
+        newest = max(homes, key=lambda home: float(home.parts[4]), default=None)
+        if newest is None:
+            raise InputError(f"{program} is not installed; install PostgreSQL's client programs")
+        path = str(newest)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     if parts.username:
@@ -399,18 +385,7 @@ def _run_program(url: str, program: str, *arguments: str) -> None:
         raise InputError(f"{program} failed on {_redact(url)}: {reason}")
 
 
-def _find_program(program: str) -> str:
-    if found := shutil.which(program):
-        return found
-    homes = Path("/usr/lib/postgresql").glob(f"*/bin/{program}")
-    newest = sorted(homes, key=lambda path: float(path.parts[4]))[-1:]
-    if not newest:
-        raise InputError(f"{program} is not installed; install PostgreSQL's client programs")
-    return str(newest[0])
-
-
 def _redact(url: str) -> str:
     parts = urlsplit(url)
-    return (
-        f"postgresql://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-    )
+    port = f":{parts.port}" if parts.port else ""
+    return f"postgresql://{parts.hostname or ''}{port}{parts.path}"

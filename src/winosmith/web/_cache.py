@@ -78,9 +78,8 @@ class RefreshedValue(Generic[Value]):
                     start = time.monotonic()
                     held = [self._make()]
                     took = time.monotonic() - start
-                    self._due = (
-                        0.0 if took <= QUICK_SECONDS else time.monotonic() + CACHE_FACTOR * took
-                    )
+                    wait = 0.0 if took <= QUICK_SECONDS else CACHE_FACTOR * took
+                    self._due = time.monotonic() + wait
                     self._made = held
             except Exception:
                 if not held:

@@ -148,27 +148,23 @@ def _read_or_create_key(path: Path, database: Database) -> str:
                 f"(tar -xOf BACKUP {path.name}), or restore the whole backup: "
                 "winosmith admin restore BACKUP NEW-DIR"
             )
-        _create_key(path)
+        aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(48) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(aside, path)
+        except FileExistsError:
+            pass  # another process was faster; the site uses the key of that process
+        finally:
+            aside.unlink()
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError(f"{path} is readable by other users; run: chmod 600 {path}")
     key = path.read_text("ascii").strip()
     if len(key) < MIN_KEY_LENGTH:
         raise InputError(f"{path} contains no key; restore it from a backup")
     return key
-
-
-def _create_key(path: Path) -> None:
-    aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(aside, path)
-    except FileExistsError:
-        pass  # another process was faster; the site uses the key of that process
-    finally:
-        aside.unlink()
 
 
 def _check_url(url: str) -> str:

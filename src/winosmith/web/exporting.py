@@ -59,7 +59,10 @@ def export(folder: str | Path, *, public: bool = False) -> ExportResult:
     """
     output = OutputFolder.open(folder, {"command": "winosmith admin export", "public": public})
     with output.discard_on_error(), read_snapshot():
-        counts = {"problems": _write_public(output)}
+        data = chain.from_iterable(map(as_public, iter_chunks(get_public_problems())))
+        with output.write("problems.jsonl") as file:
+            lines = formats.to_lines(data, marked=True)
+            counts = {"problems": sum(1 for line in lines if file.write(line))}
         if not public:
             for name, records in _PRIVATE.items():
                 with output.write(f"{PRIVATE}/{name}.jsonl") as file:
@@ -92,12 +95,6 @@ def read_snapshot() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def _write_public(output: OutputFolder) -> int:
-    data = (one for rows in iter_chunks(get_public_problems()) for one in as_public(rows))
-    with output.write("problems.jsonl") as file:
-        return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
-
-
 def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
     """Convert a database row to a record for JSON.
 
@@ -113,12 +110,6 @@ def _row_to_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
             value = get_pseudonym(value)
         found[name] = _format_time(value) if isinstance(value, datetime) else value
     return found
-
-
-def _iter_problem_records() -> Records:
-    query = Problem.objects.select_related("twin__contributor")
-    for datum in map(as_problem, _iter_rows(query)):
-        yield {**make_problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
 def _iter_person_records() -> Records:
@@ -140,7 +131,11 @@ def _make_table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Rec
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {
-    "problems": _iter_problem_records,
+    "problems": lambda: (
+        {**make_problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
+        for rows in iter_chunks(Problem.objects.select_related("twin__contributor"))
+        for datum in map(as_problem, rows)
+    ),
     "states": _make_table_reader(
         Problem.objects.select_related("twin__revises"),
         "state", "hints", "reasons", "gold", "released", "created", "decided",

@@ -8,7 +8,6 @@ lock.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import gc
 import io
@@ -17,7 +16,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
@@ -153,14 +152,18 @@ def _migrate() -> None:
     from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
-    with _hold_migration_lock():
+    try:
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         if not connection.introspection.table_names():
             _create_tables()
         if _needs_migration():
             call_command("migrate", interactive=False, verbosity=0)
         else:  # like `migrate`, this adds missing initial texts and checks the search index
             emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
-    connection.close()
+    finally:
+        connection.close()  # this also releases the lock
 
 
 def _create_tables() -> None:
@@ -179,32 +182,21 @@ def _create_tables() -> None:
         for model in (done, *apps.get_models()):
             if model._meta.can_migrate(connection):
                 editor.create_model(model)
-        done.objects.bulk_create(
-            done(app=app, name=name) for app, name in MigrationLoader(None).graph.nodes
-        )
-
-
-@contextmanager
-def _hold_migration_lock() -> Iterator[None]:
-    from django.db import connection
-
-    if connection.vendor != "postgresql":
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+        names = MigrationLoader(None).graph.nodes
+        done.objects.bulk_create(done(app=app, name=name) for app, name in names)
 
 
 def _collect_static_files() -> None:
     from django.conf import settings
+    from django.contrib.staticfiles.finders import get_finders
     from django.core.management import call_command
 
-    mark = Path(settings.STATIC_ROOT) / STATIC_DIGEST
-    fingerprint = _digest_static_files()
+    mark, digest = Path(settings.STATIC_ROOT) / STATIC_DIGEST, sha256(__version__.encode())
+    for finder in get_finders():
+        for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
+            about = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
+    fingerprint = digest.hexdigest()
     if mark.exists() and mark.read_text("ascii").strip() == fingerprint:
         return
     call_command(
@@ -216,17 +208,6 @@ def _collect_static_files() -> None:
     )
     with atomic_write(mark) as file:
         file.write(fingerprint + "\n")
-
-
-def _digest_static_files() -> str:
-    from django.contrib.staticfiles.finders import get_finders
-
-    digest = sha256(__version__.encode())
-    for finder in get_finders():
-        for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
-            about = Path(storage.path(name)).stat()
-            digest.update(f"{name}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
-    return digest.hexdigest()
 
 
 def get_first_admin_path(minutes: int) -> str | None:
@@ -296,10 +277,8 @@ def _is_running(process: int | None) -> bool:
         return False
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
+    except OSError as error:
+        return isinstance(error, PermissionError)  # it belongs to another user
     return True
 
 
@@ -383,23 +362,19 @@ def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = T
     gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
     jobs = [make_worker_process(site)] if run_jobs else []
-    answer = partial(
-        _worker.answer_requests, listener, _worker.raise_connection_limit(), _lock.limit_lock_waits
-    )
+    limit = _worker.raise_connection_limit()
+    answer = partial(_worker.answer_requests, listener, limit, _lock.limit_lock_waits)
     interrupted = _worker.supervise([answer] * workers, jobs)
-    _merge_write_ahead_log(site)
+    if site.database.url is None:
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(site.database.path, timeout=5)) as database,
+        ):
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     if interrupted:
         raise Interrupted(
             f"All acknowledged writes are on disk; start again with: winosmith serve {site.folder}"
         )
-
-
-def _merge_write_ahead_log(site: Site) -> None:
-    if site.database.url is None:
-        with contextlib.suppress(sqlite3.Error):
-            connection = sqlite3.connect(site.database.path, timeout=5)
-            with contextlib.closing(connection):
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def preload() -> None:

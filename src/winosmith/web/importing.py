@@ -133,15 +133,13 @@ def assign_free_ids(dataset: Dataset, key: str) -> Dataset:
     """
     for number in count(1):
         renamed = assign_new_ids(dataset, key, number)
-        if next(_find_conflicts(renamed), None) is None or _is_partly_imported(renamed):
+        if next(_find_conflicts(renamed), None) is None:
+            break
+        data = {datum.id: datum for datum in renamed}
+        found = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
+        if any(_has_same_text(row, data[row.ref]) for rows in found for row in rows):
             break
     return renamed
-
-
-def _is_partly_imported(dataset: Dataset) -> bool:
-    data = {datum.id: datum for datum in dataset}
-    found = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
-    return any(_has_same_text(row, data[row.ref]) for rows in found for row in rows)
 
 
 def assign_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
@@ -225,9 +223,7 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
         most = f"a site allows at most {MAX_SENTENCE_LENGTH:,}"
         return f"the sentence or an option has {longest:,} characters; {most}"
     if datum.answer is None and purpose != "valid":
-        needed = (
-            ", which judging requires" if purpose == "judging" else "; a gold question needs one"
-        )
+        needed = "; a gold question needs one" if purpose == "gold" else ", which judging requires"
         return f"the problem has no answer{needed}"
     if purpose == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
         return (
@@ -284,7 +280,12 @@ def _add_chunk(data: Sequence[Datum], purpose: Purpose, covered: Collection[str]
 def _add_rows(data: Sequence[Datum], purpose: Purpose) -> Sequence[Problem]:
     now = timezone.now()
     state = State.JUDGING if purpose == "judging" else State.VALID
-    twins = _add_twins(data)
+    named = {_get_twin_ref(datum): datum for datum in data}
+    twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
+    missing = [
+        Twin(ref=ref, **map_to_twin(datum)) for ref, datum in named.items() if ref not in twins
+    ]
+    twins.update((twin.ref, twin) for twin in Twin.objects.bulk_create(missing))
     rows = Problem.objects.bulk_create(
         Problem(
             **map_to_problem(datum),
@@ -307,16 +308,6 @@ def _add_rows(data: Sequence[Datum], purpose: Purpose) -> Sequence[Problem]:
         update_waits({row.twin_id for row in rows}, newly_decided=[row.pk for row in rows])
     index_problems(*rows, new=True)
     return rows
-
-
-def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
-    named = {_get_twin_ref(datum): datum for datum in data}
-    twins = {twin.ref: twin for twin in Twin.objects.filter(ref__in=named)}
-    missing = [
-        Twin(ref=ref, **map_to_twin(datum)) for ref, datum in named.items() if ref not in twins
-    ]
-    twins.update((twin.ref, twin) for twin in Twin.objects.bulk_create(missing))
-    return twins
 
 
 def find_ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
@@ -356,7 +347,15 @@ def link_versions(data: Iterable[Datum]) -> tuple[int, int]:
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
         return 0, 0
-    rows = _load_families(perturbed)
+    problems = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
+    query = select_columns(problems.select_related("twin__contributor"))
+    named = set(perturbed.values())
+    found = [
+        row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
+    ]
+    for keys in chunked([row.pk for row in found if row.ref in named], ROWS):
+        found += query.filter(pk__in=Version.objects.filter(root__in=keys).values("problem"))
+    rows = {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
     family = Dataset(map(as_problem, rows.values()))
     steps = _count_steps(family)
     for chunk in chunked(_make_versions(rows, family, steps), ROWS):
@@ -367,20 +366,6 @@ def link_versions(data: Iterable[Datum]) -> tuple[int, int]:
             propagate_embargo(chunk)
     linked = sum(name in steps for name in perturbed)
     return linked, len(perturbed) - linked
-
-
-def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
-    problems = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
-    query = select_columns(problems.select_related("twin__contributor"))
-    named = set(perturbed.values())
-    found = [
-        row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
-    ]
-    roots = [row.pk for row in found if row.ref in named]
-    for keys in chunked(roots, ROWS):
-        known = Version.objects.filter(root__in=keys).values("problem")
-        found += query.filter(pk__in=known)
-    return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
 
 
 def _count_steps(family: Dataset) -> dict[str, int]:

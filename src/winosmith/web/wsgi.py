@@ -161,10 +161,15 @@ def _find_database_fault() -> str:
     """Return why the database can't be written to, or "". The check itself writes nothing."""
     try:
         set_lock_timeout(connection, LOCK_SECONDS)
-        with transaction.atomic():
+        with transaction.atomic(), connection.cursor() as cursor:
             if connection.vendor == "postgresql":
-                return _find_postgresql_fault()
-            with connection.cursor() as cursor:
+                cursor.execute("SHOW transaction_read_only")
+                if cursor.fetchone()[0] == "on":
+                    return READ_ONLY
+                quote = connection.ops.quote_name
+                tables = sorted(quote(model._meta.db_table) for model in apps.get_models())
+                cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ROW EXCLUSIVE MODE")
+            else:
                 cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
             transaction.set_rollback(True)
             return ""
@@ -175,31 +180,21 @@ def _find_database_fault() -> str:
         return DATABASE_ERROR
 
 
-def _find_postgresql_fault() -> str:
-    quoted = connection.ops.quote_name
-    tables = sorted(quoted(model._meta.db_table) for model in apps.get_models())
-    with connection.cursor() as cursor:
-        cursor.execute("SHOW transaction_read_only")
-        if cursor.fetchone()[0] == "on":
-            return READ_ONLY
-        cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ROW EXCLUSIVE MODE")
-    transaction.set_rollback(True)
-    return ""
-
-
 def _get_error_message(error: Error) -> str:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
-    if code is not None:
-        return _SQLITE_FAULTS.get(code & 0xFF, NO_ANSWER)
-    return _POSTGRESQL_FAULTS.get(str(getattr(cause, "sqlstate", "")), NO_ANSWER)
+    key = getattr(cause, "sqlstate", None) if code is None else code & 0xFF
+    return _FAULTS.get(key, NO_ANSWER)
 
 
-_SQLITE_FAULTS = {
+_FAULTS = {
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
     sqlite3.SQLITE_READONLY: READ_ONLY,
     sqlite3.SQLITE_FULL: DISK_FULL,
+    "55P03": LOCKED,
+    "25006": READ_ONLY,
+    "53100": DISK_FULL,
 }
-_POSTGRESQL_FAULTS = {"55P03": LOCKED, "25006": READ_ONLY, "53100": DISK_FULL}
-"""Faults by SQLSTATE: lock_not_available, read_only_sql_transaction, disk_full."""
+"""Faults by SQLite's error code or SQLSTATE (lock_not_available, read_only_sql_transaction,
+disk_full)."""
