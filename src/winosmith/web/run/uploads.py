@@ -91,10 +91,8 @@ def store_file(job: Job, values: dict[str, Any]) -> Job:
         values: The form's `file`; or `sent`, the id of a chunked upload, and its size `sent_bytes`.
     """
     sent = values.get("sent")
-    if sent:
-        job.mark, job.state = sent, Job.State.READING
-    else:
-        job.state = Job.State.SHOWN
+    job.state = Job.State.READING if sent else Job.State.SHOWN
+    job.mark = sent or job.mark
     path = job.file
     try:
         if not sent:
