@@ -159,6 +159,7 @@ def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
     """Decide a problem again if votes decided it; ask more judges if votes are missing."""
     if problem.state not in (State.VALID, State.REJECTED):
         return
+    # Events that were undone, and restorations, decide nothing; a moderator's decision stays.
     moves = list(problem.events.exclude(before=F("after")).order_by("-pk"))
     undone = {event.undoes_id for event in moves}
     kinds = (event.kind for event in moves if event.pk not in undone)

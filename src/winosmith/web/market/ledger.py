@@ -260,11 +260,12 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
     if not paid:
         raise InputError(f"{location}: the amount is 0; remove the line")
     part = find_participation_by_id(study, models.WORKER, worker)
-    erased = study.participations.filter(identities=None).prefetch_related("payments")
-    for one in erased if part is None else ():
-        numbers = range(1, len(one.payments.all()) + 2)
-        if key in (_make_payment_id(one, number) for number in numbers):
-            part = one
+    if part is None:
+        erased = study.participations.filter(identities=None).prefetch_related("payments")
+        for one in erased:
+            numbers = range(1, len(one.payments.all()) + 2)
+            if key in (_make_payment_id(one, number) for number in numbers):
+                part = one
     if part is None:
         raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation=part, key=key, amount=paid)
