@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from winosmith import formats, report, text
 from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
-from winosmith.debias._assess import Assessment, Subset
+from winosmith.debias._assess import Assessment
 from winosmith.debias._rows import encode_groups
 from winosmith.errors import DataError
 from winosmith.metrics import find_first_mentioned_options, label_null_interval
@@ -50,7 +50,7 @@ from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
-_PLAINEST_FIRST: tuple[Kind, ...] = ("order", "option", "beside")
+_PLAINEST: tuple[Kind, ...] = ("order", "option", "beside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,16 +233,15 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
             )
     answers, first = dataset.answers, find_first_mentioned_options(dataset)
     numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}  # a clue's kind and words → its column
-    table = np.array(
-        [
-            (row, option, numbers.setdefault(key, len(numbers)), option == answers[row])
-            for rows in dataset.groups
-            for row, words in zip(rows, _group_words_of_problems(dataset, rows), strict=True)
-            for option, key in _iter_possible_clues(words, int(first[row]))
-        ],
-        dtype=np.intp,
-    )
-    of, options, features, is_correct = table.reshape(-1, 4).T
+    table = []
+    for rows in dataset.groups:
+        for row in rows:
+            other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
+            words_by_role = group_words_by_role(dataset[row], other)
+            for option, key in _iter_possible_clues(words_by_role, int(first[row])):
+                number = numbers.setdefault(key, len(numbers))
+                table.append((row, option, number, option == answers[row]))
+    of, options, features, is_correct = np.array(table, np.intp).reshape(-1, 4).T
     texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
     block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
     in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
@@ -261,10 +260,9 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
         is_answer = option == answers[row]
         clue = Clue(kind, words, option, is_answer, toward, away, abs(float(strength[at])))
         found[row].append((by_contrast, clue))
-    return Associations(
-        dataset,
-        tuple(tuple(clue for _, clue in sorted(of, key=_get_clue_sort_key)) for of in found),
-    )
+    for clues in found:  # strongest first, then the plainest
+        clues.sort(key=lambda one: (-one[1].z, one[0], _PLAINEST.index(one[1].kind), one[1].words))
+    return Associations(dataset, tuple(tuple(clue for _, clue in clues) for clues in found))
 
 
 def _compile_word_pattern(word: str) -> re.Pattern[str]:
@@ -274,23 +272,12 @@ def _compile_word_pattern(word: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
 
 
-def _get_clue_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
-    by_contrast, clue = entry
-    return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
-
-
 def _count_in_other_problems(
     features: NDArray[np.intp], block_features: NDArray[np.intp], mask: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
     here = np.bincount(block_features[mask], minlength=int(block_features.max(initial=0)) + 1)
     return np.asarray(everywhere[features] - here[block_features])
-
-
-def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[WordsByRole]:
-    for row in rows:
-        other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
-        yield group_words_by_role(dataset[row], other)
 
 
 def _iter_possible_clues(
@@ -406,7 +393,7 @@ def make_assessment_blocks(
     hidden = any(len(one.points) < min(one.rows, settings.points) for one in subsets)
     hidden_note = " Problems whose answers are not published are not shown." * hidden
     clouds, first, axis = assessment.panels()
-    return [
+    blocks: list[report.Block] = [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
             f"{fitted}; at most {settings.points:,} problems per subset are shown.{hidden_note}",
@@ -428,26 +415,16 @@ def make_assessment_blocks(
             axis,
             signature=signature,
         ),
-        *_make_flat_axis_note(subsets),
-        _make_divergence_table(assessment),
     ]
-
-
-def _make_flat_axis_note(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Return a note if d1 does not separate the answers even before filtering."""
     null = subsets[0].d1.null if subsets else None
-    if null is None or null.p <= 0.05:
-        return []
-    return [
-        report.Text(
-            [
-                f"Along d₁ the answers are no further apart in “{subsets[0].name}” than by chance, "
-                "so d₁ can't show the effect of the filter: these embeddings vary most along "
-                "another direction. See the answer axis instead."
-            ],
-            kind="note",
+    if null is not None and null.p > 0.05:
+        note = (
+            f"Along d₁ the answers are no further apart in “{subsets[0].name}” than by chance, so "
+            "d₁ can't show the effect of the filter: these embeddings vary most along another "
+            "direction. See the answer axis instead."
         )
-    ]
+        blocks.append(report.Text([note], kind="note"))
+    return [*blocks, _make_divergence_table(assessment)]
 
 
 def _make_divergence_table(assessment: Assessment) -> report.Table:

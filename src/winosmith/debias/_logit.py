@@ -95,7 +95,10 @@ class Logit:
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
-        self.V, self.scale = _rescale(V)
+        largest = float(max(V.max(), -V.min()))
+        is_usual = 2**-20 < largest < 2**20
+        self.scale = 1.0 if is_usual else float(2.0 ** -np.frexp(largest)[1])
+        self.V = V if is_usual else V * np.float32(self.scale)
         self.C = C / self.scale**2
         self.chunks = list(_split_into_chunks(len(V), starts))
         self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
@@ -208,15 +211,13 @@ class _Chunk:
     units: slice
     starts: Rows | None
 
-    def compute_slopes(
-        self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
-    ) -> Singles:
+    def compute_slopes(self, z: Singles, coded_keys: Singles, weights: Singles) -> Singles:
         """Return the derivative of each row's loss with respect to its score.
 
         Args:
             z: (n, c) the products, which are overwritten.
             coded_keys: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
-            weights: (units, c) weights, or one weight for all units.
+            weights: (units, c) weights.
         """
         if self.starts is None:
             z *= coded_keys
@@ -230,8 +231,7 @@ class _Chunk:
         np.exp(z, out=z)
         z /= np.repeat(np.add.reduceat(z, self.starts, axis=0), sizes, axis=0)
         z -= coded_keys
-        if not isinstance(weights, float | int):
-            z *= np.repeat(weights, sizes, axis=0)
+        z *= np.repeat(weights, sizes, axis=0)
         return z
 
 
@@ -252,14 +252,6 @@ def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
         means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
         some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
     return np.asarray(some.T @ some)
-
-
-def _rescale(V: Singles) -> tuple[Singles, float]:
-    largest = float(max(V.max(), -V.min()))
-    if 2**-20 < largest < 2**20:
-        return V, 1.0
-    scale = float(2.0 ** -np.frexp(largest)[1])
-    return V * np.float32(scale), scale
 
 
 def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: float) -> Floats:
