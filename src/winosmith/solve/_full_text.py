@@ -106,17 +106,13 @@ class FullTextIndex:
         Raises:
             OutputError: the index was damaged or removed.
         """
-        quoted = [f'"{words}"' for words in map(_normalize_phrase, phrases) if words]
+        cleaned = ("".join(c if c.isalnum() or ord(c) > 127 else " " for c in p) for p in phrases)
+        quoted = [f'"{" ".join(words)}"' for words in map(str.split, cleaned) if words]
         if not quoted:
             return []
         ask = "SELECT text FROM passages WHERE passages MATCH ? ORDER BY rank, rowid LIMIT ?"
         with _convert_errors(self.path):
             return [row[0] for row in self._db.execute(ask, (" AND ".join(quoted), limit))]
-
-
-def _normalize_phrase(phrase: str) -> str:
-    kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
-    return " ".join(kept.split())
 
 
 def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
@@ -166,18 +162,13 @@ _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“
 
 def list_texts(collection: str | Path) -> list[Path]:
     collection = Path(collection)
-    if collection.is_dir():
-        found = sorted(path for path in collection.rglob("*") if _is_text_file(path))
-    else:
-        found = [collection] if _is_text_file(collection) else []
+    candidates = collection.rglob("*") if collection.is_dir() else [collection]
+    named = (path for path in candidates if path.name.lower().endswith(_SUFFIXES))
+    found = sorted(path for path in named if path.is_file())
     if not found:
         what = "has" if collection.exists() else "does not exist, so it has"
         raise FormatError(f"{what} no text ({', '.join(_SUFFIXES)})", collection)
     return found
-
-
-def _is_text_file(path: Path) -> bool:
-    return path.name.lower().endswith(_SUFFIXES) and path.is_file()
 
 
 def read_passages(path: Path) -> Iterator[str]:

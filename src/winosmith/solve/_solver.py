@@ -192,8 +192,16 @@ def predict_to_file(
     stated = {**getattr(solver, "parameters", {}), **(parameters or {})}
     name = str(stated.pop("solver", type(solver).__name__))
     header = answers.prediction_header(dataset, name, stated)
-    if path.exists() and _can_reuse(path, header, force):
-        return answers.read_predictions(path, dataset)
+    if path.exists():
+        if not path.is_file():
+            raise OutputError(f"{path} is not a file; choose another path")
+        with path.open(encoding="utf-8", errors="replace") as existing:
+            held = existing.readline().rstrip("\n")
+        if held != header and not force:
+            difference = _describe_difference(held, header)
+            raise OutputError(f"{path} {difference}; choose another file, or add `force=True`")
+        if not force:
+            return answers.read_predictions(path, dataset)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -229,18 +237,6 @@ def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Predic
     if not _last_solver or _last_solver[0] != solver:
         _last_solver[:] = [solver]
     return predict(_last_solver[0], chunk)
-
-
-def _can_reuse(path: Path, header: str, force: bool) -> bool:
-    if not path.is_file():
-        raise OutputError(f"{path} is not a file; choose another path")
-    with path.open(encoding="utf-8", errors="replace") as file:
-        held = file.readline().rstrip("\n")
-    if held != header and not force:
-        raise OutputError(
-            f"{path} {_describe_difference(held, header)}; choose another file, or add `force=True`"
-        )
-    return not force
 
 
 def _keep_complete_chunks(path: Path, file: IO[str], header: str, force: bool) -> int:
