@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -159,8 +160,14 @@ class Budget:
         Raises:
             BudgetError: the budget is too small for the request.
         """
+        most_tokens = math.inf if self.tokens is None else self.tokens
+        most_money = math.inf if self.money is None else self.money
         with self._settled:
-            while not self._is_affordable(self.spent + self._reserved + cost):
+            while True:
+                total = self.spent + self._reserved + cost
+                tokens = total.tokens_in + total.tokens_out
+                if tokens <= most_tokens and self._compute_price(total) <= most_money:
+                    break
                 if self._reserved == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
                 self._settled.wait()
@@ -172,12 +179,6 @@ class Budget:
             self._reserved -= reserved
             self.spent += actual
             self._settled.notify_all()
-
-    def _is_affordable(self, cost: Cost) -> bool:
-        total = cost.tokens_in + cost.tokens_out
-        return (self.tokens is None or total <= self.tokens) and (
-            self.money is None or self._compute_price(cost) <= self.money
-        )
 
     def _compute_price(self, cost: Cost) -> float:
         return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
@@ -274,9 +275,15 @@ class RequestBatch:
             if self.cache is not None:
                 reply = self.cache.store(key, reply)
         except Exception as error:
-            failure = error
+            failure, patience = error, self.client.patience
             if isinstance(error, RetryableError):
-                failure = self._make_final_error(error, retrying.statistics["attempt_number"])
+                attempts = format_count(retrying.statistics["attempt_number"], "attempt")
+                failure = ChatError(f"after {attempts}, {error.reason}")
+                if error.retry_after is not None and error.retry_after >= patience:
+                    failure = ChatError(
+                        f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} "
+                        f"s, which exceeds the client's patience of {patience:g} s"
+                    )
             with self._lock:
                 self._failure = self._failure or failure
             self._stop.set()
@@ -340,15 +347,6 @@ class RequestBatch:
                 self.cached_count + self._request_count,
                 note,
             )
-
-    def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
-        patience = self.client.patience
-        if error.retry_after is not None and error.retry_after >= patience:
-            return ChatError(
-                f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} s, which "
-                f"exceeds the client's patience of {patience:g} s"
-            )
-        return ChatError(f"after {format_count(attempts, 'attempt')}, {error.reason}")
 
     def _add_context(self, error: ChatError) -> str:
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")

@@ -224,15 +224,15 @@ def make_passages(
     for before, options, _ in cuts:
         bare = bos is None and not (leading or shots or before)
         first = begin if bare else leading
-        made.append(
-            [
-                (
-                    _make_full_passage(first, whole, shots),
-                    _make_partial_passage(leading, context, whole),
-                )
-                for _, (whole, context) in zip(options, rows, strict=False)
-            ]
-        )
+        pairs = []
+        for _, (whole, context) in zip(options, rows, strict=False):
+            rest = whole[len(context) :]
+            if not rest:  # it is joined with the option's last token, which is scored instead
+                context, rest = whole[:-1], whole[-1:]
+            start = max(1, len(leading) + len(context))
+            partial = Passage((*leading, *context, *rest), start)
+            pairs.append((_make_full_passage(first, whole, shots), partial))
+        made.append(pairs)
     return _shorten_prompts(made, len(leading), shots, model.max_length + 1)
 
 
@@ -259,13 +259,6 @@ def _shorten_prompts(
 
 def _make_full_passage(leading: list[int], ids: list[int], prompt_size: int) -> Passage:
     return Passage((*leading, *ids), max(1, len(leading) + min(prompt_size, len(ids) - 1)))
-
-
-def _make_partial_passage(leading: list[int], context: list[int], ids: list[int]) -> Passage:
-    rest = ids[len(context) :]
-    if not rest:  # it is joined with the option's last token, which is scored instead
-        context, rest = ids[:-1], ids[-1:]
-    return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
 
 def _find_start_token(tokeniser: Any) -> list[int]:
@@ -402,17 +395,14 @@ class TextReader:
             raise _classify_error(error, self._is_tree_checked) from error
         self.tokens_fed += len(tree.tokens)
         values = [read[places] for places in tree.indices]
+        last = first + len(values) - 1
         if not self._is_tree_checked:
-            self._check_tree(first, values)
-        self.values[first : first + len(values)] = values
-
-    def _check_tree(self, first: int, values: list[Values]) -> None:
-        at = len(values) - 1
-        separate = self._read_separately([first + at])[0]
-        tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
-        if not np.allclose(values[at], separate, rtol=0, atol=tolerance, equal_nan=True):
-            raise _NoTreesError("it attends to other branches")
-        self._is_tree_checked = at > 0
+            separate = self._read_separately([last])[0]
+            tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
+            if not np.allclose(values[-1], separate, rtol=0, atol=tolerance, equal_nan=True):
+                raise _NoTreesError("it attends to other branches")
+            self._is_tree_checked = last > first
+        self.values[first : last + 1] = values
 
     def _compute_tree_values(self, tree: Tree) -> Values:
         torch = require("torch", "models")

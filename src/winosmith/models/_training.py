@@ -339,30 +339,24 @@ class Run:
         size = self.settings.batch_size
         batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
+        steps = self.settings.epochs * self.steps_per_epoch
+        rising = self.settings.warmup * steps  # afterwards the rate falls to 0
         total = 0.0
         with torch.random.fork_rng():
             torch.manual_seed(int(generator.integers(2**62)))
             for at, batch in enumerate(batches, epoch * self.steps_per_epoch):
-                loss = self._train_step(batch, at)
+                rate = (at + 1) / rising if at < rising else (steps - at) / max(1.0, steps - rising)
+                for group in self.optimiser.param_groups:
+                    group["lr"] = self.settings.learning_rate * min(1.0, rate)
+                loss = self._compute_gradient(batch)
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
+                self.optimiser.step()
                 total += loss * len(batch)
                 if on_step:
-                    steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
         right, p_value = self.dev.evaluate(self.choice.score_inputs(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
         return Epoch(total / len(self.train), whole, p_value)
-
-    def _train_step(self, batch: npt.NDArray[np.intp], step: int) -> float:
-        torch = require("torch", "models")
-        total = self.settings.epochs * self.steps_per_epoch
-        rising = self.settings.warmup * total  # afterwards the rate falls to 0
-        rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate * min(1.0, rate)
-        loss = self._compute_gradient(batch)
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
-        self.optimiser.step()
-        return loss
 
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Compute the gradient of a batch's mean loss, and return that loss.
