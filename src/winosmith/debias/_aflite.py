@@ -341,27 +341,19 @@ def aflite(
     )
 
 
-PAPER_ROWS = 47_000
-
-PAPER_TRAIN_SIZE = 10_000
-
-PAPER_CUTOFF = 500
-"""The paper's m and k for its 47,000 problems before AFLite (WinoGrande, section 3)."""
-
-
 def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
-    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
-    same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So the fraction of rows that a
-    classifier is trained on, and the number of phases needed to remove a given fraction, are the
-    same as in the paper.
+    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500 (WinoGrande, section 3). For
+    fewer rows, they are the same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So
+    the fraction of rows that a classifier is trained on, and the number of phases needed to remove
+    a given fraction, are the same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
     """
-    fraction = min(1.0, rows / PAPER_ROWS)
-    return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
+    fraction = min(1.0, rows / 47_000)
+    return max(2, round(fraction * 10_000)), max(1, round(fraction * 500))
 
 
 def _encode_twins(
@@ -508,10 +500,6 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
 
 
-READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile)
-"""Exceptions that numpy raises for a truncated file, in addition to ValueError."""
-
-
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
     """Write the checkpoint atomically.
 
@@ -546,7 +534,9 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_parse_phase(parse_json(line)) for line in saved]
-    except (*READ_ERRORS, ValueError, LookupError, TypeError, AttributeError) as error:
+    # numpy raises the first four for a truncated file
+    except (OSError, EOFError, zipfile.BadZipFile, ValueError,
+            LookupError, TypeError, AttributeError) as error:  # fmt: skip
         raise OutputError(
             f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"

@@ -36,7 +36,6 @@ from itertools import groupby
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winosmith import formats, report, text
 from winosmith.blocks import join_blocks, normalize_tokens
@@ -188,11 +187,13 @@ class Associations:
         for clue in clues:
             for word in clue.words:
                 pointing.setdefault(word, clue)
-        spans = [
-            (*found.span(), clue)
-            for word, clue in pointing.items()
-            for found in _compile_word_pattern(word).finditer(problem.sentence)
-        ]
+        spans = []
+        for word, clue in pointing.items():
+            pattern = re.escape(word)
+            if text.detect_script(word) != "unspaced":
+                pattern = ("" if "'" in word else r"(?<!\w)") + pattern + r"(?!\w)"
+            found = re.finditer(pattern, problem.sentence, re.IGNORECASE)
+            spans += [(*match.span(), clue) for match in found]
         marks: list[Mark] = []
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
             if not marks or start >= marks[-1].end:
@@ -246,7 +247,8 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
     block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
     in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
     right, wrong = (
-        _count_in_other_problems(features, in_block, is_correct == truth) for truth in (1, 0)
+        np.bincount(features, mask)[features] - np.bincount(in_block, mask)[in_block]
+        for mask in (is_correct == 1, is_correct == 0)
     )
     strength = (right - wrong) / np.sqrt(np.maximum(right + wrong, 1))
     keys = list(numbers)
@@ -263,21 +265,6 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
     for clues in found:  # strongest first, then the plainest
         clues.sort(key=lambda one: (-one[1].z, one[0], _PLAINEST.index(one[1].kind), one[1].words))
     return Associations(dataset, tuple(tuple(clue for _, clue in clues) for clues in found))
-
-
-def _compile_word_pattern(word: str) -> re.Pattern[str]:
-    if text.detect_script(word) == "unspaced":
-        return re.compile(re.escape(word), re.IGNORECASE)
-    before = "" if "'" in word else r"(?<!\w)"
-    return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
-
-
-def _count_in_other_problems(
-    features: NDArray[np.intp], block_features: NDArray[np.intp], mask: NDArray[np.bool_]
-) -> NDArray[np.intp]:
-    everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
-    here = np.bincount(block_features[mask], minlength=int(block_features.max(initial=0)) + 1)
-    return np.asarray(everywhere[features] - here[block_features])
 
 
 def _iter_possible_clues(

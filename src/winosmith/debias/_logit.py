@@ -98,9 +98,15 @@ class Logit:
         largest = float(max(V.max(), -V.min()))
         is_usual = 2**-20 < largest < 2**20
         self.scale = 1.0 if is_usual else float(2.0 ** -np.frexp(largest)[1])
-        self.V = V if is_usual else V * np.float32(self.scale)
+        self.V: Singles = V if is_usual else V * np.float32(self.scale)
         self.C = C / self.scale**2
-        self.chunks = list(_split_into_chunks(len(V), starts))
+        cuts = np.arange(len(V) + 1) if starts is None else np.append(starts, len(V))
+        stops = cuts[np.searchsorted(cuts, [*range(CHUNK, len(V), CHUNK), len(V)])]
+        self.chunks = []
+        for begin, stop in pairwise([0, *np.unique(stops).tolist()]):
+            units = slice(*np.searchsorted(cuts, (begin, stop)).tolist())
+            first = None if starts is None else starts[units] - begin
+            self.chunks.append(_Chunk(slice(begin, stop), units, first))
         self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
@@ -199,7 +205,7 @@ class CrossLogit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Consecutive rows that contain whole units.
+    """Consecutive rows that contain whole units, about `CHUNK` rows.
 
     Attributes:
         units: The slice of the units of these rows.
@@ -233,15 +239,6 @@ class _Chunk:
         z -= coded_keys
         z *= np.repeat(weights, sizes, axis=0)
         return z
-
-
-def _split_into_chunks(count: int, starts: Rows | None) -> Iterator[_Chunk]:
-    """Yield rows in chunks of whole units, with about `CHUNK` rows each."""
-    cuts = np.arange(count + 1) if starts is None else np.append(starts, count)
-    stops = cuts[np.searchsorted(cuts, [*range(CHUNK, count, CHUNK), count])]
-    for begin, stop in pairwise([0, *np.unique(stops).tolist()]):
-        units = slice(*np.searchsorted(cuts, (begin, stop)).tolist())
-        yield _Chunk(slice(begin, stop), units, None if starts is None else starts[units] - begin)
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:

@@ -196,7 +196,16 @@ class Dialogue:
             return self._stopped
         recent = self.turns[-self.rules.fruitless :]
         if len(recent) == self.rules.fruitless and not any(turn.accepted for turn in recent):
-            return Ending("fruitless", self._explain_lack_of_progress(recent))
+            found = sum((turn.count_faults() for turn in recent), Counter[str]())
+            faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
+            has_rows = any(turn.rows for turn in recent)
+            why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
+            return Ending(
+                "fruitless",
+                f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
+                f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies "
+                "in the transcript",
+            )
         if len(self.turns) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
@@ -209,17 +218,6 @@ class Dialogue:
         """Return the count of each fault so far, starting with the most frequent."""
         found = sum((turn.count_faults() for turn in self.turns), Counter[str]())
         return Counter(dict(found.most_common()))
-
-    def _explain_lack_of_progress(self, recent: Sequence[Turn]) -> str:
-        found = sum((turn.count_faults() for turn in recent), Counter[str]())
-        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
-        has_rows = any(turn.rows for turn in recent)
-        why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
-        return (
-            f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
-            f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies in "
-            "the transcript"
-        )
 
 
 _MAX_MEAN_DISTANCE = 4.0

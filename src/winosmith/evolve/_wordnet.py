@@ -187,7 +187,10 @@ def find_fitting_synonyms(
     context = frozenset(find_content_words(problem.sentence))
     lemmas = list(map(lemmatize, words, tags))
     options = {word.lower() for option in problem.options for word in tokenize(option)}
-    banned = _find_banned_words(problem, options, words, lemmas)
+    edits = problem.lineage.edits if problem.lineage else ()
+    # A word that the last edits removed would restore the grandparent.
+    removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
+    banned = {*options, *lemmas, *removed, *map(str.lower, words)} - FUNCTION_WORDS
     named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
     repeated = {lemma for lemma, count in Counter(lemmas).items() if count > 1} - named
     for index, word in enumerate(words):
@@ -241,19 +244,6 @@ def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
         }
         if found:
             yield index, tuple(found)
-
-
-def _find_banned_words(
-    problem: Problem, options: set[str], words: list[str], lemmas: list[str]
-) -> frozenset[str]:
-    """Return the words that a synonym must not contain.
-
-    These are the words of the options and the sentence. They also include words that the last edits
-    removed, because such a word would restore the grandparent.
-    """
-    edits = problem.lineage.edits if problem.lineage else ()
-    removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
-    return frozenset({*options, *lemmas, *removed, *map(str.lower, words)}) - FUNCTION_WORDS
 
 
 def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet: WordNet) -> bool:

@@ -62,18 +62,16 @@ def render_pair(pair: Pair) -> tuple[str, str]:
     For swapped names, a text is the sentence with the correct option in its blank. For reversed
     options, it is the sentence, the options with letters, and the letter of the key.
     """
-    render = _format_options if get_presentation_kind(pair) == "options" else _fill_blank
+    kind = get_presentation_kind(pair)
+
+    def render(problem: Problem) -> str:
+        answer = _require_answer(problem)
+        if kind == "names":
+            return models.fill_answer(problem)
+        options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
+        return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[answer]}"])
+
     return render(pair.a), render(pair.b)
-
-
-def _fill_blank(problem: Problem) -> str:
-    text = models.fill_option(problem, _require_answer(problem))
-    return text if isinstance(text, str) else "".join(text)
-
-
-def _format_options(problem: Problem) -> str:
-    options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
-    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
 
 def _require_answer(problem: Problem) -> int:

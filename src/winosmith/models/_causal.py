@@ -101,11 +101,8 @@ class CausalModel(_network.LanguageModel):
         if not order:
             return Likelihoods([], 0)
         sorted_texts, sorted_starts = zip(*order, strict=True)
-        reading = TextReader(
-            self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
-        )
+        reading = TextReader(self, sorted_texts, sorted_starts)
         reading.read_all(tokens_per_batch or self.budget, on_progress)
-        self.can_read_trees = reading.can_read_trees
         given = dict(zip(order, reading.values, strict=True))
         return Likelihoods([given[key] for key in wanted], reading.tokens_fed)
 
@@ -329,31 +326,30 @@ class TextReader:
         values: the requested log-probabilities of each text.
     """
 
-    network: Any
-    device: str
+    model: CausalModel
     texts: Sequence[Ids]
     starts: Sequence[int]
-    can_read_trees: bool
     tokens_fed: int = 0
     _is_tree_checked: bool = False
     _cache: Any = None
     _cached_tokens: int = 0
 
     def __post_init__(self) -> None:
+        self.network = self.model.network
         self.values: list[Values] = [np.empty(0)] * len(self.texts)
 
     def read_all(self, budget: int, on_progress: OnProgress | None) -> None:
-        if self.can_read_trees:
+        if self.model.can_read_trees:
             try:
                 self._read_trees(budget, on_progress)
             except _NoTreesError as error:
-                self.can_read_trees = False
+                self.model.can_read_trees = False
                 warnings.warn(
                     f"{self.network.config.model_type} can't read texts as a tree ({error}); they "
                     "are read separately, which takes longer and gives the same values",
                     stacklevel=4,
                 )
-        if not self.can_read_trees:
+        if not self.model.can_read_trees:
             _network.run_by_length(
                 list(map(len, self.texts)), budget, self._read_batch, on_progress
             )
@@ -414,7 +410,7 @@ class TextReader:
         mask[:, self._cached_tokens :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._make_tensor([tree.tokens]),
-            "attention_mask": mask[None, None].to(self.device),
+            "attention_mask": mask[None, None].to(self.model.device),
             "position_ids": self._make_tensor([tree.depths]) + self._cached_tokens,
             "use_cache": self._cache is not None,
         }
@@ -460,7 +456,7 @@ class TextReader:
         rows, columns, tokens = map(self._make_tensor, zip(*requested, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
-            places = torch.arange(len(requested), device=self.device)
+            places = torch.arange(len(requested), device=self.model.device)
             flat = _compute_log_probabilities(logits, places, tokens)
         ends = np.cumsum(
             [len(ids) - self.starts[row] for row, ids in zip(batch, texts, strict=True)]
@@ -468,7 +464,7 @@ class TextReader:
         return np.split(flat, ends[:-1])
 
     def _make_tensor(self, values: Any) -> Any:
-        return require("torch", "models").tensor(values, device=self.device)
+        return require("torch", "models").tensor(values, device=self.model.device)
 
 
 def _classify_error(error: Exception, checked: bool) -> Exception:

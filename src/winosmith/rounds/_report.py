@@ -269,14 +269,10 @@ def pair_results(current: Mapping[str, Any], previous: Mapping[str, Any] | None)
     """
     earlier: Mapping[str, Any] = previous or {}
     names = list(dict.fromkeys([*current["solvers"], *earlier.get("solvers", {})]))
-    figures = [
-        *_METRICS,
-        *(
-            (f"{name}: {what}", ("solvers", name, *path), form)
-            for name in names
-            for what, path, form in _SOLVER_METRICS
-        ),
-    ]
+    figures = list(_METRICS)
+    for name in names:
+        for what, path, form in _SOLVER_METRICS:
+            figures.append((f"{name}: {what}", ("solvers", name, *path), form))
     found = [
         Change(what, _get_at_path(earlier, path), _get_at_path(current, path), form)
         for what, path, form in figures
