@@ -91,8 +91,6 @@ def _parse_reply(text: str) -> Reply:
     return Reply(**{"text": "", **record}, first_token=first)
 
 
-_MILLION = 1_000_000
-
 _MESSAGE_TOKENS = 16
 _CONVERSATION_TOKENS = 64
 """Maximum number of tokens that a chat template adds per message and per conversation."""
@@ -181,7 +179,7 @@ class Budget:
             self._settled.notify_all()
 
     def _compute_price(self, cost: Cost) -> float:
-        return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
+        return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / 1_000_000
 
     def _explain_shortage(self, cost: Cost) -> str:
         limits = [] if self.tokens is None else [f"{self.tokens:,} tokens"]

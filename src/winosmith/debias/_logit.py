@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -241,22 +240,20 @@ class _Chunk:
         return z
 
 
-def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the Gram matrix of a chunk's rows, with options centred within their units."""
-    some = V[chunk.rows]
-    if chunk.starts is not None:
-        sizes = np.diff(np.append(chunk.starts, len(some)))
-        means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
-        some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
-    return np.asarray(some.T @ some)
-
-
 def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: float) -> Floats:
     """Return the Cholesky factor of an upper bound on the loss's Hessian."""
     from scipy.linalg import LinAlgError, cholesky
 
+    def compute_gram(chunk: _Chunk) -> Singles:
+        some = V[chunk.rows]
+        if chunk.starts is not None:  # options are centred within their units
+            sizes = np.diff(np.append(chunk.starts, len(some)))
+            means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
+            some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
+        return np.asarray(some.T @ some)
+
     with _open_thread_pool() as threads:
-        gram = _sum_in_order(threads.map(partial(_compute_gram, V), chunks))
+        gram = _sum_in_order(threads.map(compute_gram, chunks))
     bound = gram * (0.25 if chunks[0].starts is None else 0.5)
     bound[np.diag_indices_from(bound)] += scale**2 / C
     try:

@@ -56,10 +56,6 @@ class Rows:
     y: NDArray[np.float32]
     groups: NDArray[np.intp] | None
 
-    def iterate_parts(self) -> Iterator[slice]:
-        for first in range(0, len(self.order), CHUNK):
-            yield slice(first, first + CHUNK)
-
     def read_chunk(self, part: slice) -> NDArray[np.float64]:
         """Read a slice of the canonical order as float64, in file order for speed."""
         wanted = self.order[part]

@@ -107,7 +107,7 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 
 def _fill_basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
-    parts = list(rows.iterate_parts())
+    parts = [slice(first, first + _rows.CHUNK) for first in range(0, count, _rows.CHUNK)]
     dtype = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
     mean = np.zeros(columns)
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)

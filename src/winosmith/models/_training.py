@@ -267,8 +267,11 @@ def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
         weights, run.best_weights, moments, epochs = saved
         run.network.load_state_dict(weights)
         run.optimiser.load_state_dict({**run.optimiser.state_dict(), "state": moments})
+    patience = run.settings.patience or run.settings.epochs
     try:
-        while not _is_training_finished(epochs, run.settings):
+        while len(epochs) < (run.settings.last or run.settings.epochs):
+            if epochs and len(epochs) - 1 - _find_best_epoch(epochs) >= patience:
+                break
             epochs.append(run.train_epoch(len(epochs), on_step))
             weights = run.network.state_dict()
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
@@ -280,13 +283,6 @@ def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
             "the same command again to resume"
         ) from None
     return epochs
-
-
-def _is_training_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    if len(epochs) >= (settings.last or settings.epochs):
-        return True
-    patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _find_best_epoch(epochs) >= patience
 
 
 def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
@@ -326,7 +322,16 @@ class Run:
         self.network = self.choice.network
         self.inputs = self.choice.make_inputs(train.problems, train.texts_per_problem)
         self.dev_inputs = self.choice.make_inputs(dev.problems, dev.texts_per_problem)
-        self.optimiser = _make_optimiser(self.network, settings)
+        weights = list(self.network.parameters())
+        matrices, rest = ([w for w in weights if (w.ndim >= 2) == wide] for wide in (True, False))
+        self.optimiser = require("torch", "models").optim.AdamW(
+            [
+                {"params": matrices, "weight_decay": settings.weight_decay},
+                {"params": rest, "weight_decay": 0.0},
+            ],
+            lr=settings.learning_rate,
+            fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
+        )
         self.best_weights: dict[str, Any] = {}
         self.steps_per_epoch = -(-len(train) // settings.batch_size)
         self.chunk_size = settings.batch_size
@@ -394,20 +399,6 @@ class Run:
         loss = self.train.compute_loss(scores, answers) / batch_size
         loss.backward()
         return float(loss.detach())
-
-
-def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
-    torch = require("torch", "models")
-    matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
-    rest = [weights for weights in network.parameters() if weights.ndim < 2]
-    return torch.optim.AdamW(
-        [
-            {"params": matrices, "weight_decay": settings.weight_decay},
-            {"params": rest, "weight_decay": 0.0},
-        ],
-        lr=settings.learning_rate,
-        fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
-    )
 
 
 Weights = dict[str, Any]

@@ -117,6 +117,7 @@ class FullTextIndex:
 
 def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
     """Write the index under a temporary name, then rename it."""
+    report_progress = on_progress or (lambda text, texts, passages: None)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         draft, total = Path(folder) / path.name, 0
         with closing(sqlite3.connect(draft)) as db, db:
@@ -126,10 +127,8 @@ def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None
                 while batch := [(passage,) for passage in islice(unread, _BATCH_SIZE)]:
                     db.executemany("INSERT INTO passages (text) VALUES (?)", batch)
                     total += len(batch)
-                    if on_progress:
-                        on_progress(number, len(texts), total)
-                if on_progress:
-                    on_progress(number + 1, len(texts), total)
+                    report_progress(number, len(texts), total)
+                report_progress(number + 1, len(texts), total)
             db.execute("INSERT INTO passages (passages) VALUES ('optimize')")
         draft.replace(path)
 
