@@ -478,20 +478,19 @@ def _make_passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]
         at = mark.end
     parts.append(report.Part(problem.sentence[at:]))
     outcome, kept = status.get(problem.row, ("", None))
+    clues = []
+    for clue in problem.clues:
+        place = ", by the order in which the options are mentioned" if clue.kind == "order" else ""
+        words = " + ".join(f"“{word}”" for word in clue.words)
+        clues.append(
+            f"{words} → {problem.options[clue.option]}{place}: correct in {clue.right} of "
+            f"{clue.right + clue.wrong} other problems"
+        )
     return report.Passage(
         [part for part in parts if part.text],
         problem.options,
         problem.answer,
         outcome,
         kept,
-        tuple(_describe_clue(clue, problem) for clue in problem.clues),
-    )
-
-
-def _describe_clue(clue: Clue, problem: MarkedProblem) -> str:
-    place = ", by the order in which the options are mentioned" if clue.kind == "order" else ""
-    option = problem.options[clue.option] + place
-    words = " + ".join(f"“{word}”" for word in clue.words)
-    return (
-        f"{words} → {option}: correct in {clue.right} of {clue.right + clue.wrong} other problems"
+        tuple(clues),
     )

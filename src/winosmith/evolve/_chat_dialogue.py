@@ -347,12 +347,14 @@ _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{
 
 _EXAMPLE = "Ida could not lift the parcel onto the shelf because the _ was too heavy."
 _CHANGED = (
-    ("Ida could not lift the crate onto the shelf because the _ was too heavy.", "crate", 1),
-    ("Ida could not lift the crate onto the shelf because the _ was too high.", "crate", 2),
-)
-_COMMENTS = (
-    "Another thing stands in for the parcel, in the sentence and in option1. The answer stays.",
-    "With one more word changed, the other option is right.",
+    (
+        "Ida could not lift the crate onto the shelf because the _ was too heavy.",
+        "Another thing stands in for the parcel, in the sentence and in option1. The answer stays.",
+    ),
+    (
+        "Ida could not lift the crate onto the shelf because the _ was too high.",
+        "With one more word changed, the other option is right.",
+    ),
 )
 
 _OPENING = """\
@@ -410,12 +412,17 @@ Where they leave something open, decide as an expert would, and say nothing of i
 def format_opening(parent: Problem, size: int) -> str:
     """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
     cut = tokenize(parent.sentence)
+    lines, notes = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)], []
+    for number, (sentence, why) in enumerate(_CHANGED, 1):  # also the index of the answer
+        distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
+        lines.append(format_row(number, sentence, ("crate", "shelf"), number, distance))
+        notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
     return _OPENING.format(
         columns=",".join(COLUMNS),
         original=format_row(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
         count=len(cut),
         tokens=" ".join(cut),
-        example=_format_example(),
+        example="\n".join([*lines, "", *notes]),
         request=format_request(size, 1),
     )
 
@@ -451,15 +458,3 @@ def describe_edits(original: str, changed: str) -> str:
     script = find_edits(tokenize(original), tokenize(changed))
     signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
-
-
-def _format_example() -> str:
-    lines = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
-    notes = []
-    for number, ((sentence, option, answer), why) in enumerate(
-        zip(_CHANGED, _COMMENTS, strict=True), 1
-    ):
-        distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
-        lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
-        notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
-    return "\n".join([*lines, "", *notes])

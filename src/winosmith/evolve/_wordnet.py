@@ -265,7 +265,12 @@ def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet:
         return False
     if tags[index].startswith("JJ") and not _is_clearly_adjective(words, tags, index):
         return False
-    return not _is_part_of_phrase(words, index, wordnet)
+    pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
+    return not any(  # no pair of words is a phrase
+        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
+        for pair in pairs
+        for pos in "nvar"
+    )
 
 
 def _is_clearly_adjective(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
@@ -275,15 +280,6 @@ def _is_clearly_adjective(words: Sequence[str], tags: Sequence[str], index: int)
     while back >= 0 and tags[back] == "RB":
         back -= 1
     return back >= 0 and lemmatize(words[back], tags[back]) in _LINKING
-
-
-def _is_part_of_phrase(words: Sequence[str], index: int, wordnet: WordNet) -> bool:
-    pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
-    return any(
-        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
-        for pair in pairs
-        for pos in "nvar"
-    )
 
 
 def _choose_sense(

@@ -134,10 +134,12 @@ def _read_senses(folder: str | Path | None, lemma: str, pos: str) -> tuple[Sense
 
 
 def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
+    domains = {name for mark in synset.usage_domains() for name in mark.lemma_names()}
     others = [
         wordnet.make_synonym(other)
         for other in synset.lemmas()
-        if other.name().lower() != word_lemma.name().lower() and not _has_unwanted_domain(other)
+        if other.name().lower() != word_lemma.name().lower()
+        and not _UNWANTED_DOMAINS & (domains | {mark.name() for mark in other.usage_domains()})
     ]
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
     opposites = {
@@ -157,12 +159,6 @@ def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
 
 def _normalize_lemma(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
-
-
-def _has_unwanted_domain(lemma: Any) -> bool:
-    of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
-    marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
-    return not _UNWANTED_DOMAINS.isdisjoint(marks)
 
 
 class _OpenWordNet:

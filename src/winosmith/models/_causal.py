@@ -503,22 +503,6 @@ class Tree:
     requested: dict[tuple[int, int], int] = field(default_factory=dict)
     indices: list[list[int]] = field(default_factory=list)
 
-    def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first `shared` tokens with a path. Return the new path.
-
-        The tokens from index `start` on are requested. The last token is requested, but never read.
-        """
-        path = path[:shared]
-        for depth in range(shared, len(ids) - 1):
-            self.parents.append(path[-1] if path else -1)
-            path.append(len(self.tokens))
-            self.tokens.append(ids[depth])
-            self.depths.append(depth)
-        pairs = [(path[at - 1], ids[at]) for at in range(start, len(ids))]
-        known = self.requested
-        self.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
-        return path
-
     def make_attention_mask(self) -> npt.NDArray[np.bool_]:
         """Return a mask, (nodes, nodes), in which each node attends to itself and its ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
@@ -560,8 +544,15 @@ def build_tree(
         shared = min(count_common_prefix(previous, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
-        path = tree.add_sequence(ids, starts[at], path, shared)
-        previous = ids
+        path, previous = path[:shared], ids
+        for depth in range(shared, len(ids) - 1):  # the last token is requested, but never read
+            tree.parents.append(path[-1] if path else -1)
+            path.append(len(tree.tokens))
+            tree.tokens.append(ids[depth])
+            tree.depths.append(depth)
+        pairs = ((path[place - 1], ids[place]) for place in range(starts[at], len(ids)))
+        known = tree.requested
+        tree.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
     return tree, len(sequences) - first
 
 
