@@ -205,15 +205,14 @@ class RequestBatch:
 
     Attributes:
         cache: the cache of replies; None to cache nothing.
-        cached_count: number of replies that were cached before the run.
+        done: number of replies so far, including those that were cached before the run.
     """
 
     client: Client
     cache: Cache | None
-    cached_count: int
+    done: int
     budget: Budget
-    _received_count: int = 0
-    _request_count: int = 0
+    _total: int = 0
     _earliest_request: float = 0.0
     _failure: Exception | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -229,7 +228,7 @@ class RequestBatch:
         the failure is raised as ChatError. Ctrl-C ends the run at once, and pending replies are
         cached while Python exits.
         """
-        self._request_count = len(conversations)
+        self._total = self.done + len(conversations)
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
 
         def shut_down() -> None:
@@ -287,7 +286,7 @@ class RequestBatch:
             self._stop.set()
             raise
         with self._lock:
-            self._received_count += 1
+            self.done += 1
             self._report_progress("")
         return key, reply
 
@@ -340,20 +339,14 @@ class RequestBatch:
     def _report_progress(self, note: str) -> None:
         report = self.client.on_progress
         if report and not self._stop.is_set():
-            report(
-                self.cached_count + self._received_count,
-                self.cached_count + self._request_count,
-                note,
-            )
+            report(self.done, self._total, note)
 
     def _add_context(self, error: ChatError) -> str:
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. There is no cache, so the replies are lost"
-        done = self.cached_count + self._received_count
-        total = self.cached_count + self._request_count
         return (
-            f"{message}. {done:,} of {total:,} replies are saved in "
+            f"{message}. {self.done:,} of {self._total:,} replies are saved in "
             f"{self.cache.path}; run the same command again to resume"
         )
 

@@ -90,13 +90,11 @@ class WordNetPerturber:
     def _draw_replacements(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
-        found = list(
-            find_all_synonyms(problem, self.wordnet)
-            if self.as_published
-            else find_fitting_synonyms(
-                problem, self.wordnet, LOOSE_THRESHOLDS if self.wide else STRICT_THRESHOLDS
-            )
-        )
+        if self.as_published:
+            found = list(find_all_synonyms(problem, self.wordnet))
+        else:
+            thresholds = LOOSE_THRESHOLDS if self.wide else STRICT_THRESHOLDS
+            found = list(find_fitting_synonyms(problem, self.wordnet, thresholds))
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
             (at, [synonyms[other] for other in luck.permutation(len(synonyms))])

@@ -183,10 +183,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         if name in found:
             raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
-        (kind_a, value_a), (kind_b, value_b) = (
-            _parse_score(score, problem)
-            for score, problem in ((a, by_id[name].a), (b, by_id[name].b))
-        )
+        kind_a, value_a = _parse_score(a, by_id[name].a)
+        kind_b, value_b = _parse_score(b, by_id[name].b)
         kinds = {kind_a, kind_b}
         of = of or min(kinds)
         if kinds != {of}:

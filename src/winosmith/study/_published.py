@@ -225,14 +225,10 @@ def make_accuracy_lines(
     """
     lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
-        mine = [
-            AccuracyLine(
-                system, solved.comparable_accuracy.value, user_accuracy=solved.comparable_accuracy
-            )
-            for system, own in results.items()
-            for solved in own
-            if solved.data == name
-        ]
+        mine = []
+        for system, own in results.items():
+            accuracies = [solved.comparable_accuracy for solved in own if solved.data == name]
+            mine += [AccuracyLine(system, one.value, user_accuracy=one) for one in accuracies]
         if mine:
             printed = [
                 AccuracyLine(
@@ -292,6 +288,7 @@ class GenderLine(Result):
 
 def make_gender_lines(results: Mapping[str, Sequence[TransferResult]]) -> list[GenderLine]:
     """Return WinoGrande's table 7 with the user's systems, or [] if none has a gender gap."""
+    gaps = [(system, solved.gap) for system, own in results.items() for solved in own]
     mine = [
         GenderLine(
             system,
@@ -299,8 +296,7 @@ def make_gender_lines(results: Mapping[str, Sequence[TransferResult]]) -> list[G
             (100 * gap.female.gotcha.value, 100 * gap.male.gotcha.value),
             (100 * gap.female.value, 100 * gap.male.value),
         )
-        for system, own in results.items()
-        for gap in (solved.gap for solved in own)
+        for system, gap in gaps
         if gap is not None
     ]
     if not mine:
@@ -383,18 +379,13 @@ IMPOSSIBLE_NOTE = (
 
 
 def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
-    rows = [
-        [
-            f"→ {line.system}" if line.user_accuracy else line.system,
-            line.printed or to_fixed(100 * line.accuracy),
-            "" if line.user_accuracy is None else percent_span(line.user_accuracy.interval),
-            line.user_accuracy.in_words
-            if line.user_accuracy
-            else f"table {line.table}"
-            if line.table
-            else "section 1",
-        ]
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        number = line.printed or to_fixed(100 * line.accuracy)
+        if own := line.user_accuracy:
+            rows.append([f"→ {line.system}", number, percent_span(own.interval), own.in_words])
+        else:
+            source = f"table {line.table}" if line.table else "section 1"
+            rows.append([line.system, number, "", source])
     head: list[Column | str] = ["system", Column("%", numeric=True), "95 % interval", "printed in"]
     return Table(f"Accuracy on {TARGETS[name]}", head, rows)
