@@ -336,7 +336,7 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
         cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     option_words = {token for option in options for token in option}
     return WordsByRole(
-        _drop_duplicates([cue for cue in cues if cue not in option_words]),
+        tuple(dict.fromkeys(cue for cue in cues if cue not in option_words)),
         (heads[0], heads[1]),
         _find_near_words(tokens, (heads[0], heads[1]), option_words),
     )
@@ -357,15 +357,11 @@ def _find_near_words(
                 current = heads.index(token)
             elif current is not None and token not in option_words and text.is_content(token):
                 found[current].append(token)
-    return _drop_duplicates(found[0]), _drop_duplicates(found[1])
+    return tuple(dict.fromkeys(found[0])), tuple(dict.fromkeys(found[1]))
 
 
 def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
-
-
-def _drop_duplicates(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))
 
 
 def make_assessment_blocks(
