@@ -319,7 +319,8 @@ def aflite(
     progress = Progress(*nothing)
     if checkpoint is not None:
         twins_digest = hashlib.blake2b(twin_of.astype("<i8").data, digest_size=16).hexdigest()
-        identity = {"data": rows.digest(), "twins": twins_digest, **parameters}
+        identity = {"version": __version__, "data": rows.digest(), "twins": twins_digest}
+        identity |= parameters
         progress = load_progress(Path(checkpoint), identity) or progress
         save_progress(Path(checkpoint), progress, identity)
     progress.stop_reason = _find_stop_reason(settings, rows.y, progress)
@@ -482,14 +483,18 @@ def _run_phase(
     )
 
 
+READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile)
+"""Exceptions that numpy raises for a truncated file, in addition to ValueError."""
+
+
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
     """Write the checkpoint atomically.
 
-    `identity` is the data digest and the parameters of the run.
+    `identity` is the program's version, the digests of the data, and the parameters of the run.
     """
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
-    about = {"version": __version__, "of": dict(identity), "stopped": progress.stop_reason}
+    about = {"of": dict(identity), "stopped": progress.stop_reason}
     with atomic_write(path, "wb") as file:
         np.savez(
             file,
@@ -516,21 +521,16 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_parse_phase(parse_json(line)) for line in saved]
-    # numpy raises the first four for a truncated file
-    except (OSError, EOFError, zipfile.BadZipFile, ValueError,
-            LookupError, TypeError, AttributeError) as error:  # fmt: skip
+    except (*READ_ERRORS, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutputError(
             f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
-    stored, expected = (
-        {"version": version, **of}
-        for version, of in ((about["version"], about["of"]), (__version__, identity))
-    )
+    stored = about["of"]
     differ = [
-        f"{name} {stored.get(name)!r}, not {expected.get(name)!r}"
-        for name in {**expected, **stored}
-        if stored.get(name) != expected.get(name)
+        f"{name} {stored.get(name)!r}, not {identity.get(name)!r}"
+        for name in {**identity, **stored}
+        if stored.get(name) != identity.get(name)
     ]
     if differ:
         raise OutputError(
