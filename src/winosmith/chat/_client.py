@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import random
 import re
@@ -158,13 +157,12 @@ class Budget:
         Raises:
             BudgetError: the budget is too small for the request.
         """
-        most_tokens = math.inf if self.tokens is None else self.tokens
-        most_money = math.inf if self.money is None else self.money
         with self._settled:
             while True:
                 total = self.spent + self._reserved + cost
-                tokens = total.tokens_in + total.tokens_out
-                if tokens <= most_tokens and self._compute_price(total) <= most_money:
+                tokens, money = total.tokens_in + total.tokens_out, self._compute_price(total)
+                fits = self.tokens is None or tokens <= self.tokens
+                if fits and (self.money is None or money <= self.money):
                     break
                 if self._reserved == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
