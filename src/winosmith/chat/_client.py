@@ -90,8 +90,6 @@ def _parse_reply(text: str) -> Reply:
     return Reply(**{"text": "", **record}, first_token=first)
 
 
-_MILLION = 1_000_000
-
 _MESSAGE_TOKENS = 16
 _CONVERSATION_TOKENS = 64
 """Maximum number of tokens that a chat template adds per message and per conversation."""
@@ -160,7 +158,12 @@ class Budget:
             BudgetError: the budget is too small for the request.
         """
         with self._settled:
-            while not self._is_affordable(self.spent + self._reserved + cost):
+            while True:
+                total = self.spent + self._reserved + cost
+                tokens, money = total.tokens_in + total.tokens_out, self._compute_price(total)
+                fits = self.tokens is None or tokens <= self.tokens
+                if fits and (self.money is None or money <= self.money):
+                    break
                 if self._reserved == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
                 self._settled.wait()
@@ -173,14 +176,8 @@ class Budget:
             self.spent += actual
             self._settled.notify_all()
 
-    def _is_affordable(self, cost: Cost) -> bool:
-        total = cost.tokens_in + cost.tokens_out
-        return (self.tokens is None or total <= self.tokens) and (
-            self.money is None or self._compute_price(cost) <= self.money
-        )
-
     def _compute_price(self, cost: Cost) -> float:
-        return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
+        return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / 1_000_000
 
     def _explain_shortage(self, cost: Cost) -> str:
         limits = [] if self.tokens is None else [f"{self.tokens:,} tokens"]
@@ -206,15 +203,14 @@ class RequestBatch:
 
     Attributes:
         cache: the cache of replies; None to cache nothing.
-        cached_count: number of replies that were cached before the run.
+        done: number of replies so far, including those that were cached before the run.
     """
 
     client: Client
     cache: Cache | None
-    cached_count: int
+    done: int
     budget: Budget
-    _received_count: int = 0
-    _request_count: int = 0
+    _total: int = 0
     _earliest_request: float = 0.0
     _failure: Exception | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -230,7 +226,7 @@ class RequestBatch:
         the failure is raised as ChatError. Ctrl-C ends the run at once, and pending replies are
         cached while Python exits.
         """
-        self._request_count = len(conversations)
+        self._total = self.done + len(conversations)
         executor = ThreadPoolExecutor(self.client.concurrency, "chat")
 
         def shut_down() -> None:
@@ -274,15 +270,21 @@ class RequestBatch:
             if self.cache is not None:
                 reply = self.cache.store(key, reply)
         except Exception as error:
-            failure = error
+            failure, patience = error, self.client.patience
             if isinstance(error, RetryableError):
-                failure = self._make_final_error(error, retrying.statistics["attempt_number"])
+                attempts = format_count(retrying.statistics["attempt_number"], "attempt")
+                failure = ChatError(f"after {attempts}, {error.reason}")
+                if error.retry_after is not None and error.retry_after >= patience:
+                    failure = ChatError(
+                        f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} "
+                        f"s, which exceeds the client's patience of {patience:g} s"
+                    )
             with self._lock:
                 self._failure = self._failure or failure
             self._stop.set()
             raise
         with self._lock:
-            self._received_count += 1
+            self.done += 1
             self._report_progress("")
         return key, reply
 
@@ -335,29 +337,14 @@ class RequestBatch:
     def _report_progress(self, note: str) -> None:
         report = self.client.on_progress
         if report and not self._stop.is_set():
-            report(
-                self.cached_count + self._received_count,
-                self.cached_count + self._request_count,
-                note,
-            )
-
-    def _make_final_error(self, error: RetryableError, attempts: int) -> ChatError:
-        patience = self.client.patience
-        if error.retry_after is not None and error.retry_after >= patience:
-            return ChatError(
-                f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} s, which "
-                f"exceeds the client's patience of {patience:g} s"
-            )
-        return ChatError(f"after {format_count(attempts, 'attempt')}, {error.reason}")
+            report(self.done, self._total, note)
 
     def _add_context(self, error: ChatError) -> str:
         message = f"{self.client.model} at {self.client.base_url}: {error}".rstrip(".")
         if self.cache is None:
             return f"{message}. There is no cache, so the replies are lost"
-        done = self.cached_count + self._received_count
-        total = self.cached_count + self._request_count
         return (
-            f"{message}. {done:,} of {total:,} replies are saved in "
+            f"{message}. {self.done:,} of {self._total:,} replies are saved in "
             f"{self.cache.path}; run the same command again to resume"
         )
 

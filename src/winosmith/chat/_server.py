@@ -120,13 +120,16 @@ def parse_reply(body: bytes) -> Reply:
         if not isinstance(text, str):
             text = "".join(part.get("text", "") for part in text)
         usage = record.get("usage") or {}
+        content = (choice.get("logprobs") or {}).get("content")
+        likeliest = content[0]["top_logprobs"] if content else ()
+        first = [(str(token["token"]), float(token["logprob"])) for token in likeliest]
         text.encode()
         return Reply(
             text=text,
             tokens_in=_parse_token_count(usage.get("prompt_tokens")),
             tokens_out=_parse_token_count(usage.get("completion_tokens")),
             finish=str(choice["finish_reason"]) if choice.get("finish_reason") else None,
-            first_token=_parse_first_token(choice.get("logprobs")),
+            first_token=tuple(sorted(first, key=lambda token: -token[1])),
         )
     except (LookupError, TypeError, AttributeError, ValueError):
         raise _make_reply_error("not a chat completion", body) from None
@@ -141,16 +144,6 @@ def _make_reply_error(fault: str, body: bytes) -> RetryableError:
 
 def _parse_token_count(value: Any) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
-
-
-def _parse_first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    content = (logprobs or {}).get("content")
-    if not content:
-        return ()
-    likeliest = (
-        (str(entry["token"]), float(entry["logprob"])) for entry in content[0]["top_logprobs"]
-    )
-    return tuple(sorted(likeliest, key=lambda entry: -entry[1]))
 
 
 def get_server_message(record: Any) -> str:
@@ -332,8 +325,11 @@ class Connection:
         return f"the server refuses the request ({refusal})"
 
     def _explain_not_found(self, refusal: str) -> str:
-        models = self._list_models()
-        if models is None:
+        try:
+            raw = self._client.models.with_raw_response.list()
+            listed = parse_json(raw.http_response.content)["data"]
+            models = sorted(self._redact_key(str(model["id"])) for model in listed)
+        except (self._openai.OpenAIError, _ReplyTooLargeError, ValueError, LookupError, TypeError):
             return f"there is no chat model at this address ({refusal}); most base URLs end in /v1"
         if self.model in models:
             return f"the server lists {self.model!r}, but can't chat with it ({refusal})"
@@ -341,15 +337,6 @@ class Connection:
         there = list(dict.fromkeys([*near, *models]))
         has = f"it has {join_names(there, _MAX_LISTED_MODELS)}" if there else "it has no models"
         return f"there is no model {self.model!r} ({refusal}); {has}"
-
-    def _list_models(self) -> list[str] | None:
-        """Return the names of the server's models, or None if the server does not list them."""
-        try:
-            raw = self._client.models.with_raw_response.list()
-            listed = parse_json(raw.http_response.content)["data"]
-            return sorted(self._redact_key(str(model["id"])) for model in listed)
-        except (self._openai.OpenAIError, _ReplyTooLargeError, ValueError, LookupError, TypeError):
-            return None
 
     def _redact_key(self, text: str) -> str:
         return shorten_to_line(text.replace(self._key, "[the key]") if self._key else text)

@@ -13,12 +13,12 @@ import json
 import time
 import warnings
 import zipfile
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -298,7 +298,7 @@ def aflite(
     )
     if remove == "groups" and groups is None:
         raise InputError('remove is "groups", but groups is missing')
-    run = Run(rows, settings, _encode_twins(rows, twins, settings), executor, scratch, on_draw)
+    twin_of = _encode_twins(rows, twins, settings)
     if settings.train_size >= len(rows.y):
         train, cut = suggest_sizes(len(rows.y))
         warnings.warn(
@@ -318,15 +318,21 @@ def aflite(
     nothing = np.full(count, np.nan), np.zeros(count, np.int32), np.full(count, -1, np.int32)
     progress = Progress(*nothing)
     if checkpoint is not None:
-        twins_digest = hashlib.blake2b(run.twins.astype("<i8").data, digest_size=16).hexdigest()
-        identity = {"data": rows.digest(), "twins": twins_digest, **parameters}
+        twins_digest = hashlib.blake2b(twin_of.astype("<i8").data, digest_size=16).hexdigest()
+        identity = {"version": __version__, "data": rows.digest(), "twins": twins_digest}
+        identity |= parameters
         progress = load_progress(Path(checkpoint), identity) or progress
         save_progress(Path(checkpoint), progress, identity)
-    for _ in run_phases(run, progress):
-        if checkpoint is not None:
-            save_progress(Path(checkpoint), progress, identity)
-        if on_phase is not None:
-            on_phase(progress.phases[-1])
+    progress.stop_reason = _find_stop_reason(settings, rows.y, progress)
+    if not progress.stop_reason:
+        with open_ensemble(rows, settings, executor, scratch) as ensemble:
+            while not progress.stop_reason:
+                _run_phase(ensemble, twin_of, progress, on_draw)
+                progress.stop_reason = _find_stop_reason(settings, rows.y, progress)
+                if checkpoint is not None:
+                    save_progress(Path(checkpoint), progress, identity)
+                if on_phase is not None:
+                    on_phase(progress.phases[-1])
     back = np.argsort(rows.order)
     removal_phase = progress.removal_phase[back]
     return AfliteResult(
@@ -336,32 +342,24 @@ def aflite(
         scores=progress.scores[back],
         votes=progress.votes[back],
         removal_phase=removal_phase,
-        stop_reason=cast(StopReason, progress.stop_reason),  # all phases are complete
+        stop_reason=progress.stop_reason,
         parameters=parameters,
     )
-
-
-PAPER_ROWS = 47_000
-
-PAPER_TRAIN_SIZE = 10_000
-
-PAPER_CUTOFF = 500
-"""The paper's m and k for its 47,000 problems before AFLite (WinoGrande, section 3)."""
 
 
 def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
-    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
-    same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So the fraction of rows that a
-    classifier is trained on, and the number of phases needed to remove a given fraction, are the
-    same as in the paper.
+    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500 (WinoGrande, section 3). For
+    fewer rows, they are the same fractions (m = 0.213 N, k = 0.0106 N), but at least 2 and 1. So
+    the fraction of rows that a classifier is trained on, and the number of phases needed to remove
+    a given fraction, are the same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
     """
-    fraction = min(1.0, rows / PAPER_ROWS)
-    return max(2, round(fraction * PAPER_TRAIN_SIZE)), max(1, round(fraction * PAPER_CUTOFF))
+    fraction = min(1.0, rows / 47_000)
+    return max(2, round(fraction * 10_000)), max(1, round(fraction * 500))
 
 
 def _encode_twins(
@@ -372,25 +370,6 @@ def _encode_twins(
     if twins is None or settings.null == "off":
         return np.arange(len(rows.y)) if rows.groups is None else rows.groups
     return encode_group_labels(twins, rows.order)
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The data and parameters of an AFLite run.
-
-    Attributes:
-        twins: (N,) the group number of each row; under the null, a group's labels flip together.
-        executor: The executor that trains the classifiers; None for threads.
-        scratch: The folder for data that does not fit into memory; see `rotate_rows`.
-        on_draw: Called with the phase and the number of completed draws of its null.
-    """
-
-    rows: Rows
-    settings: Settings
-    twins: NDArray[np.intp]
-    executor: Executor | None
-    scratch: str | Path | None
-    on_draw: Callable[[int, int], object] | None
 
 
 @dataclass(slots=True)
@@ -415,20 +394,10 @@ class Progress:
     saved: list[str] = field(default_factory=list)
 
 
-def run_phases(run: Run, progress: Progress) -> Iterator[None]:
-    """Run the phases until the run ends; update `progress` and yield after each phase."""
-    progress.stop_reason = _find_stop_reason(run, progress)
-    if progress.stop_reason:
-        return
-    with open_ensemble(run.rows, run.settings, run.executor, run.scratch) as ensemble:
-        while not progress.stop_reason:
-            _run_phase(run, ensemble, progress)
-            progress.stop_reason = _find_stop_reason(run, progress)
-            yield
-
-
-def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
-    settings, left = run.settings, progress.removal_phase < 0
+def _find_stop_reason(
+    settings: Settings, y: NDArray[np.float32], progress: Progress
+) -> StopReason | None:
+    left = progress.removal_phase < 0
     size = int(left.sum())
     if settings.target_size is not None and size <= settings.target_size:
         return "target size"
@@ -440,18 +409,24 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
             return "target size"
     if size <= settings.train_size:
         return "train size"
-    return "one class" if len(np.unique(run.rows.y[left])) < 2 else None
+    return "one class" if len(np.unique(y[left])) < 2 else None
 
 
 PHASES_PER_HESSIAN = 4
 """The number of phases after which the solver's Hessian is recomputed for the rows left."""
 
 
-def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
+def _run_phase(
+    ensemble: Ensemble,
+    twins: NDArray[np.intp],
+    progress: Progress,
+    report_draw: Callable[[int, int], object] | None,
+) -> None:
+    """Run a phase; the labels of a group in `twins`, (N,), flip together under the null."""
     started = time.perf_counter()
-    settings, number = run.settings, len(progress.phases)
+    settings, number = ensemble.settings, len(progress.phases)
     left = np.flatnonzero(progress.removal_phase < 0).astype(np.int32)
-    groups = run.rows.groups[left] if run.rows.groups is not None else None
+    groups = ensemble.groups[left] if ensemble.groups is not None else None
     if progress.start is None:
         progress.start = ensemble.compute_starting_point(left)
     elif number % PHASES_PER_HESSIAN == 0:
@@ -475,8 +450,8 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
     null = by_chance = None
     if settings.null != "off":
-        on_draw = None if run.on_draw is None else partial(run.on_draw, number)
-        null, drawn = draw_phase_null(ensemble, left, number, run.twins, chosen.candidates, on_draw)
+        on_draw = None if report_draw is None else partial(report_draw, number)
+        null, drawn = draw_phase_null(ensemble, left, number, twins, chosen.candidates, on_draw)
         by_chance = estimate_chance_removals(drawn, chosen)
     removed = chosen.removed
     voted = total > 0
@@ -515,11 +490,11 @@ READ_ERRORS = (OSError, EOFError, zipfile.BadZipFile)
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
     """Write the checkpoint atomically.
 
-    `identity` is the data digest and the parameters of the run.
+    `identity` is the program's version, the digests of the data, and the parameters of the run.
     """
     new = progress.phases[len(progress.saved) :]
     progress.saved += [json.dumps(asdict(phase)) for phase in new]
-    about = {"version": __version__, "of": dict(identity), "stopped": progress.stop_reason}
+    about = {"of": dict(identity), "stopped": progress.stop_reason}
     with atomic_write(path, "wb") as file:
         np.savez(
             file,
@@ -551,14 +526,11 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
             f"{path}: this is not an AFLite checkpoint ({error}); choose another path for "
             "the checkpoint, or delete the file"
         ) from error
-    stored, expected = (
-        {"version": version, **of}
-        for version, of in ((about["version"], about["of"]), (__version__, identity))
-    )
+    stored = about["of"]
     differ = [
-        f"{name} {stored.get(name)!r}, not {expected.get(name)!r}"
-        for name in {**expected, **stored}
-        if stored.get(name) != expected.get(name)
+        f"{name} {stored.get(name)!r}, not {identity.get(name)!r}"
+        for name in {**identity, **stored}
+        if stored.get(name) != identity.get(name)
     ]
     if differ:
         raise OutputError(

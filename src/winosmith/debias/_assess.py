@@ -194,27 +194,39 @@ def assess(
     drawable = np.full(len(X), shown is None)
     drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
     shared = _project_onto_axes(X, settings, flips_sign)
+    scale = Binning.from_range(*AXIS_RANGE, settings.bins)
+    sizes = np.bincount(group_of)
     found = []
     for name, rows in chosen.items():
-        axes, binning, positions = shared
+        axes, bins, positions = shared
         positions = positions[rows]
         if settings.fit == "each" and len(rows):
-            axes, binning, positions = _project_onto_axes(X[rows], settings, flips_sign)
+            axes, bins, positions = _project_onto_axes(X[rows], settings, flips_sign)
+        left = np.bincount(group_of[rows], minlength=len(sizes))
+        twins, incomplete = (int(((sizes == 2) & (left == halves)).sum()) for halves in (2, 1))
         points = np.argsort(order[rows])
         points = points[drawable[rows[points]]][: settings.points]
         turned = np.where(labels == sides, 1.0, -1.0)[rows][points, None]
+        rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
+        blocks_here = np.unique(block_of[rows], return_inverse=True)[1]
+        drawn = [labels[rows]]
+        for _ in range(settings.draws):
+            drawn.append(flip_labels(labels[rows], blocks_here, rng, permute=not flips_sign))
+        stacked = np.stack(drawn)
+        axis = project_on_answer_axis(X[rows], stacked, blocks_here, rng, flips_sign=flips_sign)
         found.append(
             Subset(
                 name=name,
                 rows=len(rows),
                 answers=_convert_pair(np.bincount(labels[rows], minlength=2)),
-                **_count_twins(group_of, rows),
+                twins=twins,
+                incomplete_twins=incomplete,
+                singles=len(rows) - 2 * twins - incomplete,
                 explained=_convert_pair(axes.explained, float),
                 points=tuple(_convert_pair(point, float) for point in turned * positions[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
-                **_measure_along_axes(
-                    name, X, rows, labels, block_of, positions[:, 0], binning, settings, flips_sign
-                ),
+                d1=make_histograms(bins, positions[:, 0], stacked, settings, flips_sign),
+                axis=make_histograms(scale, axis, stacked, settings, flips_sign),
             )
         )
     return Assessment(tuple(found), settings, flips_sign)
@@ -260,44 +272,6 @@ def _project_onto_axes(
         high = max(-low, high)
         low = -high
     return axes, Binning.from_range(low, high, settings.bins, settings.bin_width), positions
-
-
-def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
-    sizes = np.bincount(group_of)
-    kept = np.bincount(group_of[rows], minlength=len(sizes))
-    twins, incomplete = (int(((sizes == 2) & (kept == halves)).sum()) for halves in (2, 1))
-    return {
-        "twins": twins,
-        "incomplete_twins": incomplete,
-        "singles": len(rows) - 2 * twins - incomplete,
-    }
-
-
-def _measure_along_axes(
-    name: str,
-    X: NDArray[Any],
-    rows: NDArray[np.intp],
-    labels: NDArray[np.intp],
-    block_of: NDArray[np.intp],
-    d1: NDArray[np.float64],
-    binning: Binning,
-    settings: AssessmentSettings,
-    flips_sign: bool,
-) -> dict[str, Any]:
-    rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
-    by_block = np.argsort(block_of[rows], kind="stable")
-    starts = np.flatnonzero(np.diff(block_of[rows][by_block])) + 1
-    groups = [tuple(block.tolist()) for block in np.split(by_block, starts) if len(block)]
-    numbers = encode_groups(groups, len(rows))
-    own, permute = labels[rows], not flips_sign
-    flipped = (flip_labels(own, numbers, rng, permute=permute) for _ in range(settings.draws))
-    drawn = np.stack([own, *flipped])
-    axis = project_on_answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
-    scale = Binning.from_range(*AXIS_RANGE, settings.bins)
-    return {
-        "d1": make_histograms(binning, d1, drawn, settings, flips_sign),
-        "axis": make_histograms(scale, axis, drawn, settings, flips_sign),
-    }
 
 
 def make_histograms(
@@ -409,24 +383,24 @@ into another bin."""
 def project_on_answer_axis(
     X: NDArray[Any],
     labels: NDArray[np.intp],
-    groups: Sequence[Sequence[int]],
+    group_of: NDArray[np.intp],
     rng: np.random.Generator,
     *,
     flips_sign: bool = False,
 ) -> NDArray[np.float64] | None:
     """Return the positions of the rows along the answer axis of each labelling.
 
-    `labels` contains k labellings, (k, n). `groups` are the rows that are never split between the
-    two halves. With `flips_sign`, the mean is 0, because each problem is counted in both orders of
-    its options.
+    `labels` contains k labellings, (k, n). `group_of` is the number of each row's group, (n,);
+    groups are never split between the two halves. With `flips_sign`, the mean is 0, because each
+    problem is counted in both orders of its options.
 
     Returns:
         (k, n) positions in standard deviations, larger if option 2 is predicted; None if a half is
         empty or, without `flips_sign`, lacks one of the answers in some labelling.
     """
-    half_of = np.empty(labels.shape[1], np.intp)
-    for number, at in enumerate(rng.permutation(len(groups))):
-        half_of[list(groups[at])] = number % 2
+    halves = np.arange(int(group_of.max(initial=-1)) + 1) % 2
+    halves[rng.permutation(len(halves))] = halves.copy()
+    half_of = halves[group_of]
     found = np.zeros(labels.shape)
     with use_one_thread():  # the order of sums may vary with several threads
         for half in (0, 1):

@@ -339,15 +339,14 @@ def perturb_vectors(
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
-    folder = choose_scratch_folder(X, scratch)
-    with contextlib.ExitStack() as stack:
-        perturbed: NDArray[np.float32] = (
-            np.empty(X.shape, np.float32)
-            if folder is None
-            else stack.enter_context(
-                map_scratch_matrix((X.shape[0], math.prod(X.shape[1:])), folder)
-            )[0].reshape(X.shape)
-        )
+    folder, shape = choose_scratch_folder(X, scratch), (len(X), math.prod(X.shape[1:]))
+    copy: contextlib.AbstractContextManager[tuple[NDArray[np.float32], object]] = (
+        contextlib.nullcontext((np.empty(shape, np.float32), None))
+        if folder is None
+        else map_scratch_matrix(shape, folder)
+    )
+    with copy as (matrix, _):
+        perturbed = matrix.reshape(X.shape)
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])
             perturbed[row] = X[row] * (1 + NOISE * draw)

@@ -36,12 +36,11 @@ from itertools import groupby
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winosmith import formats, report, text
 from winosmith.blocks import join_blocks, normalize_tokens
 from winosmith.dataset import Dataset
-from winosmith.debias._assess import Assessment, Subset
+from winosmith.debias._assess import Assessment
 from winosmith.debias._rows import encode_groups
 from winosmith.errors import DataError
 from winosmith.metrics import find_first_mentioned_options, label_null_interval
@@ -50,7 +49,7 @@ from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
-_PLAINEST_FIRST: tuple[Kind, ...] = ("order", "option", "beside")
+_PLAINEST: tuple[Kind, ...] = ("order", "option", "beside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +187,13 @@ class Associations:
         for clue in clues:
             for word in clue.words:
                 pointing.setdefault(word, clue)
-        spans = [
-            (*found.span(), clue)
-            for word, clue in pointing.items()
-            for found in _compile_word_pattern(word).finditer(problem.sentence)
-        ]
+        spans = []
+        for word, clue in pointing.items():
+            pattern = re.escape(word)
+            if text.detect_script(word) != "unspaced":
+                pattern = ("" if "'" in word else r"(?<!\w)") + pattern + r"(?!\w)"
+            found = re.finditer(pattern, problem.sentence, re.IGNORECASE)
+            spans += [(*match.span(), clue) for match in found]
         marks: list[Mark] = []
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
             if not marks or start >= marks[-1].end:
@@ -233,21 +234,21 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
             )
     answers, first = dataset.answers, find_first_mentioned_options(dataset)
     numbers: dict[tuple[Kind, tuple[str, ...]], int] = {}  # a clue's kind and words → its column
-    table = np.array(
-        [
-            (row, option, numbers.setdefault(key, len(numbers)), option == answers[row])
-            for rows in dataset.groups
-            for row, words in zip(rows, _group_words_of_problems(dataset, rows), strict=True)
-            for option, key in _iter_possible_clues(words, int(first[row]))
-        ],
-        dtype=np.intp,
-    )
-    of, options, features, is_correct = table.reshape(-1, 4).T
+    table = []
+    for rows in dataset.groups:
+        for row in rows:
+            other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
+            words_by_role = group_words_by_role(dataset[row], other)
+            for option, key in _iter_possible_clues(words_by_role, int(first[row])):
+                number = numbers.setdefault(key, len(numbers))
+                table.append((row, option, number, option == answers[row]))
+    of, options, features, is_correct = np.array(table, np.intp).reshape(-1, 4).T
     texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
     block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
     in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
     right, wrong = (
-        _count_in_other_problems(features, in_block, is_correct == truth) for truth in (1, 0)
+        np.bincount(features, mask)[features] - np.bincount(in_block, mask)[in_block]
+        for mask in (is_correct == 1, is_correct == 0)
     )
     strength = (right - wrong) / np.sqrt(np.maximum(right + wrong, 1))
     keys = list(numbers)
@@ -261,36 +262,9 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
         is_answer = option == answers[row]
         clue = Clue(kind, words, option, is_answer, toward, away, abs(float(strength[at])))
         found[row].append((by_contrast, clue))
-    return Associations(
-        dataset,
-        tuple(tuple(clue for _, clue in sorted(of, key=_get_clue_sort_key)) for of in found),
-    )
-
-
-def _compile_word_pattern(word: str) -> re.Pattern[str]:
-    if text.detect_script(word) == "unspaced":
-        return re.compile(re.escape(word), re.IGNORECASE)
-    before = "" if "'" in word else r"(?<!\w)"
-    return re.compile(before + re.escape(word) + r"(?!\w)", re.IGNORECASE)
-
-
-def _get_clue_sort_key(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
-    by_contrast, clue = entry
-    return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
-
-
-def _count_in_other_problems(
-    features: NDArray[np.intp], block_features: NDArray[np.intp], mask: NDArray[np.bool_]
-) -> NDArray[np.intp]:
-    everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
-    here = np.bincount(block_features[mask], minlength=int(block_features.max(initial=0)) + 1)
-    return np.asarray(everywhere[features] - here[block_features])
-
-
-def _group_words_of_problems(dataset: Dataset, rows: Sequence[int]) -> Iterator[WordsByRole]:
-    for row in rows:
-        other = dataset[sum(rows) - row].sentence if len(rows) == 2 else None
-        yield group_words_by_role(dataset[row], other)
+    for clues in found:  # strongest first, then the plainest
+        clues.sort(key=lambda one: (-one[1].z, one[0], _PLAINEST.index(one[1].kind), one[1].words))
+    return Associations(dataset, tuple(tuple(clue for _, clue in clues) for clues in found))
 
 
 def _iter_possible_clues(
@@ -362,7 +336,7 @@ def group_words_by_role(problem: Problem, other_half: str | None = None) -> Word
         cues = [t for t in text.find_trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     option_words = {token for option in options for token in option}
     return WordsByRole(
-        _drop_duplicates([cue for cue in cues if cue not in option_words]),
+        tuple(dict.fromkeys(cue for cue in cues if cue not in option_words)),
         (heads[0], heads[1]),
         _find_near_words(tokens, (heads[0], heads[1]), option_words),
     )
@@ -383,15 +357,11 @@ def _find_near_words(
                 current = heads.index(token)
             elif current is not None and token not in option_words and text.is_content(token):
                 found[current].append(token)
-    return _drop_duplicates(found[0]), _drop_duplicates(found[1])
+    return tuple(dict.fromkeys(found[0])), tuple(dict.fromkeys(found[1]))
 
 
 def _is_word(token: str) -> bool:
     return any(map(str.isalnum, token))
-
-
-def _drop_duplicates(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))
 
 
 def make_assessment_blocks(
@@ -406,7 +376,7 @@ def make_assessment_blocks(
     hidden = any(len(one.points) < min(one.rows, settings.points) for one in subsets)
     hidden_note = " Problems whose answers are not published are not shown." * hidden
     clouds, first, axis = assessment.panels()
-    return [
+    blocks: list[report.Block] = [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
             f"{fitted}; at most {settings.points:,} problems per subset are shown.{hidden_note}",
@@ -428,26 +398,16 @@ def make_assessment_blocks(
             axis,
             signature=signature,
         ),
-        *_make_flat_axis_note(subsets),
-        _make_divergence_table(assessment),
     ]
-
-
-def _make_flat_axis_note(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Return a note if d1 does not separate the answers even before filtering."""
     null = subsets[0].d1.null if subsets else None
-    if null is None or null.p <= 0.05:
-        return []
-    return [
-        report.Text(
-            [
-                f"Along d₁ the answers are no further apart in “{subsets[0].name}” than by chance, "
-                "so d₁ can't show the effect of the filter: these embeddings vary most along "
-                "another direction. See the answer axis instead."
-            ],
-            kind="note",
+    if null is not None and null.p > 0.05:
+        note = (
+            f"Along d₁ the answers are no further apart in “{subsets[0].name}” than by chance, so "
+            "d₁ can't show the effect of the filter: these embeddings vary most along another "
+            "direction. See the answer axis instead."
         )
-    ]
+        blocks.append(report.Text([note], kind="note"))
+    return [*blocks, _make_divergence_table(assessment)]
 
 
 def _make_divergence_table(assessment: Assessment) -> report.Table:
@@ -514,20 +474,19 @@ def _make_passage(problem: MarkedProblem, status: Mapping[int, tuple[str, bool]]
         at = mark.end
     parts.append(report.Part(problem.sentence[at:]))
     outcome, kept = status.get(problem.row, ("", None))
+    clues = []
+    for clue in problem.clues:
+        place = ", by the order in which the options are mentioned" if clue.kind == "order" else ""
+        words = " + ".join(f"“{word}”" for word in clue.words)
+        clues.append(
+            f"{words} → {problem.options[clue.option]}{place}: correct in {clue.right} of "
+            f"{clue.right + clue.wrong} other problems"
+        )
     return report.Passage(
         [part for part in parts if part.text],
         problem.options,
         problem.answer,
         outcome,
         kept,
-        tuple(_describe_clue(clue, problem) for clue in problem.clues),
-    )
-
-
-def _describe_clue(clue: Clue, problem: MarkedProblem) -> str:
-    place = ", by the order in which the options are mentioned" if clue.kind == "order" else ""
-    option = problem.options[clue.option] + place
-    words = " + ".join(f"“{word}”" for word in clue.words)
-    return (
-        f"{words} → {option}: correct in {clue.right} of {clue.right + clue.wrong} other problems"
+        tuple(clues),
     )

@@ -19,7 +19,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -159,35 +159,42 @@ class Ensemble:
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the remaining rows, and collect their votes."""
-        whole = TrainingJob(
-            labels=self.y,
-            rows=rows,
-            groups=None if self.groups is None else self.groups[rows],
-            ridge=self.penalty,
-            intercept=self.basis.columns,
-            settings=self.settings,
-            phase=phase,
-            classifiers=range(self.settings.ensemble_size),
-            start=start,
-        )
         shares = get_worker_count(self.executor) or 2 * (os.cpu_count() or 1)
         count = self.settings.ensemble_size
         pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
         edges = np.unique(np.minimum(bounds, count)).tolist()
-        parts = [
-            (replace(whole, classifiers=range(*part)), self.matrix)
+        jobs = [
+            TrainingJob(
+                labels=self.y,
+                rows=rows,
+                groups=None if self.groups is None else self.groups[rows],
+                ridge=self.penalty,
+                intercept=self.basis.columns,
+                settings=self.settings,
+                phase=phase,
+                classifiers=range(*part),
+                start=start,
+            )
             for part in itertools.pairwise(edges)
         ]
-        votes = ordered_map(
-            train_and_vote,
-            parts,
-            self.executor,
-            max_pending=len(parts),
-            advice=f"{phase} phases are complete; with a checkpoint, the same call with a new "
-            "executor continues from there",
+        advice = (
+            f"{phase} phases are complete; with a checkpoint, the same call with a new executor "
+            "continues from there"
         )
-        return _merge_votes(list(votes))
+        tasks = [(job, self.matrix) for job in jobs]
+        parts = list(
+            ordered_map(train_and_vote, tasks, self.executor, max_pending=len(tasks), advice=advice)
+        )
+        return Votes(
+            correct=np.sum([part.correct for part in parts], axis=0, dtype=np.int32),
+            total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
+            close=sum(part.close for part in parts),
+            weights=np.concatenate([part.weights for part in parts]),
+            one_class=np.concatenate([part.one_class for part in parts]),
+            polished=np.concatenate([part.polished for part in parts]),
+            passes=np.concatenate([part.passes for part in parts]),
+        )
 
 
 def make_kernel(X: NDArray[np.float32], y: NDArray[np.float32]) -> Kernel:
@@ -220,18 +227,6 @@ def open_ensemble(
         penalty[: basis.columns] = basis.scale**2 / settings.C
         with share_matrix(basis, workers) as matrix:
             yield Ensemble(basis, rows.y, rows.groups, settings, penalty, matrix, workers, pool)
-
-
-def _merge_votes(parts: list[Votes]) -> Votes:
-    return Votes(
-        correct=np.sum([part.correct for part in parts], axis=0, dtype=np.int32),
-        total=np.sum([part.total for part in parts], axis=0, dtype=np.int32),
-        close=sum(part.close for part in parts),
-        weights=np.concatenate([part.weights for part in parts]),
-        one_class=np.concatenate([part.one_class for part in parts]),
-        polished=np.concatenate([part.polished for part in parts]),
-        passes=np.concatenate([part.passes for part in parts]),
-    )
 
 
 @dataclass(frozen=True, slots=True)

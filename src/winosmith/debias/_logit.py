@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -95,9 +94,18 @@ class Logit:
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
-        self.V, self.scale = _rescale(V)
+        largest = float(max(V.max(), -V.min()))
+        is_usual = 2**-20 < largest < 2**20
+        self.scale = 1.0 if is_usual else float(2.0 ** -np.frexp(largest)[1])
+        self.V: Singles = V if is_usual else V * np.float32(self.scale)
         self.C = C / self.scale**2
-        self.chunks = list(_split_into_chunks(len(V), starts))
+        cuts = np.arange(len(V) + 1) if starts is None else np.append(starts, len(V))
+        stops = cuts[np.searchsorted(cuts, [*range(CHUNK, len(V), CHUNK), len(V)])]
+        self.chunks = []
+        for begin, stop in pairwise([0, *np.unique(stops).tolist()]):
+            units = slice(*np.searchsorted(cuts, (begin, stop)).tolist())
+            first = None if starts is None else starts[units] - begin
+            self.chunks.append(_Chunk(slice(begin, stop), units, first))
         self.factor = _factorize_bound(self.V, self.chunks, C, self.scale)
 
     def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
@@ -196,7 +204,7 @@ class CrossLogit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Consecutive rows that contain whole units.
+    """Consecutive rows that contain whole units, about `CHUNK` rows.
 
     Attributes:
         units: The slice of the units of these rows.
@@ -208,15 +216,13 @@ class _Chunk:
     units: slice
     starts: Rows | None
 
-    def compute_slopes(
-        self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
-    ) -> Singles:
+    def compute_slopes(self, z: Singles, coded_keys: Singles, weights: Singles) -> Singles:
         """Return the derivative of each row's loss with respect to its score.
 
         Args:
             z: (n, c) the products, which are overwritten.
             coded_keys: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
-            weights: (units, c) weights, or one weight for all units.
+            weights: (units, c) weights.
         """
         if self.starts is None:
             z *= coded_keys
@@ -230,44 +236,24 @@ class _Chunk:
         np.exp(z, out=z)
         z /= np.repeat(np.add.reduceat(z, self.starts, axis=0), sizes, axis=0)
         z -= coded_keys
-        if not isinstance(weights, float | int):
-            z *= np.repeat(weights, sizes, axis=0)
+        z *= np.repeat(weights, sizes, axis=0)
         return z
-
-
-def _split_into_chunks(count: int, starts: Rows | None) -> Iterator[_Chunk]:
-    """Yield rows in chunks of whole units, with about `CHUNK` rows each."""
-    cuts = np.arange(count + 1) if starts is None else np.append(starts, count)
-    stops = cuts[np.searchsorted(cuts, [*range(CHUNK, count, CHUNK), count])]
-    for begin, stop in pairwise([0, *np.unique(stops).tolist()]):
-        units = slice(*np.searchsorted(cuts, (begin, stop)).tolist())
-        yield _Chunk(slice(begin, stop), units, None if starts is None else starts[units] - begin)
-
-
-def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the Gram matrix of a chunk's rows, with options centred within their units."""
-    some = V[chunk.rows]
-    if chunk.starts is not None:
-        sizes = np.diff(np.append(chunk.starts, len(some)))
-        means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
-        some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
-    return np.asarray(some.T @ some)
-
-
-def _rescale(V: Singles) -> tuple[Singles, float]:
-    largest = float(max(V.max(), -V.min()))
-    if 2**-20 < largest < 2**20:
-        return V, 1.0
-    scale = float(2.0 ** -np.frexp(largest)[1])
-    return V * np.float32(scale), scale
 
 
 def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: float) -> Floats:
     """Return the Cholesky factor of an upper bound on the loss's Hessian."""
     from scipy.linalg import LinAlgError, cholesky
 
+    def compute_gram(chunk: _Chunk) -> Singles:
+        some = V[chunk.rows]
+        if chunk.starts is not None:  # options are centred within their units
+            sizes = np.diff(np.append(chunk.starts, len(some)))
+            means = np.add.reduceat(some, chunk.starts, axis=0) / sizes[:, None].astype(np.float32)
+            some = np.asarray(some - np.repeat(means, sizes, axis=0), np.float32)
+        return np.asarray(some.T @ some)
+
     with _open_thread_pool() as threads:
-        gram = _sum_in_order(threads.map(partial(_compute_gram, V), chunks))
+        gram = _sum_in_order(threads.map(compute_gram, chunks))
     bound = gram * (0.25 if chunks[0].starts is None else 0.5)
     bound[np.diag_indices_from(bound)] += scale**2 / C
     try:

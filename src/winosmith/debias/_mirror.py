@@ -505,7 +505,21 @@ def _find_revealing_units(
 
 
 def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
-    removal_probability = _compute_removal_probabilities(margins, units.options, units.kinds)
+    from scipy.optimize import isotonic_regression
+
+    removal_probability = np.zeros(len(margins))
+    pairs = {*zip(units.kinds.tolist(), units.options.tolist(), strict=True)}
+    for kind, options in pairs:
+        alike = (units.kinds == kind) & (units.options == options)
+        rows = np.flatnonzero(alike & (margins != 0))
+        if not rows.size:
+            continue
+        _, at, counts = np.unique(np.abs(margins[rows]), return_inverse=True, return_counts=True)
+        shares = np.bincount(at, margins[rows] < 0) / counts  # equal margins are one observation
+        differs = isotonic_regression(shares, weights=counts, increasing=False).x[at]
+        with np.errstate(divide="ignore"):
+            stays = differs / ((options - 1) * (1 - differs))
+        removal_probability[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
     agree = margins > 0
     expected = (margins < 0) @ (1 / (units.options - 1))
     removed = removal_probability[agree]
@@ -571,23 +585,6 @@ def _count_discoveries_with_permuted_keys(
         leaders = _select_block_leaders(run, units.blocks)
         counts.append(_find_threshold(run[leaders], units.options[leaders], error)[1])
     return tuple(counts)
-
-
-def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
-    from scipy.optimize import isotonic_regression
-
-    removal_probability = np.zeros(len(margins))
-    for kind, number in sorted({*zip(kinds.tolist(), options.tolist(), strict=True)}):
-        rows = np.flatnonzero((kinds == kind) & (options == number) & (margins != 0))
-        if not rows.size:
-            continue
-        _, at, units = np.unique(np.abs(margins[rows]), return_inverse=True, return_counts=True)
-        shares = np.bincount(at, margins[rows] < 0) / units  # equal margins are one observation
-        differs = isotonic_regression(shares, weights=units, increasing=False).x[at]
-        with np.errstate(divide="ignore"):
-            stays = differs / ((number - 1) * (1 - differs))
-        removal_probability[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
-    return removal_probability
 
 
 def _draw_uniform_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:

@@ -107,21 +107,20 @@ def pmi(
     place = [rank[problem_id] for problem_id in data.ids]
     ranked = sorted(data.twins, key=lambda twin: (scores[twin[0]], min(place[row] for row in twin)))
     unpaired = sorted(data.singles, key=place.__getitem__)
-    count = _count_singles_to_keep(len(ranked), len(unpaired), size)
+    # Twins and singles are kept at the same rate; if possible, whole twins fill the rest of `size`.
+    rate = size * len(unpaired) / len(data)
+    possible = range(max(0, size - 2 * len(ranked)), min(len(unpaired), size) + 1)
+    even = [count for count in possible if (size - count) % 2 == 0]
+    count = min(even or possible, key=lambda count: (abs(count - rate), count))
     chosen = ranked[: (size - count) // 2]
     kept = np.array(sorted([*unpaired[:count], *(row for twin in chosen for row in twin)]), np.intp)
     removed = np.setdiff1d(np.arange(len(data)), kept)
     return PmiResult(kept, removed, scores, variant, label, smoothing)
 
 
-def _make_labels(data: Dataset, label: PmiLabel) -> NDArray[np.intp]:
-    """Return 0 for each row with y = 1 (see `pmi`), and 1 for the others."""
-    first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
-    return np.asarray(get_problem_labels(data) != first, np.intp)
-
-
 def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing: float) -> Floats:
-    labels = _make_labels(data, label)
+    first = metrics.find_first_mentioned_options(data) if label == "first-mentioned" else 0
+    labels = np.asarray(get_problem_labels(data) != first, np.intp)  # 0 for rows with y = 1
     words, _ = metrics.count_words(data)
     features = metrics.make_word_pair_matrix(words) if variant == "pairwise" else words
     information = metrics.compute_pmi_with_answers(features, labels, smoothing)
@@ -137,17 +136,6 @@ def _score_twins(data: Dataset, variant: PmiVariant, label: PmiLabel, smoothing:
         return scores
     sums = features @ information[0]
     for one, other in data.twins:
-        first, second = sorted((one, other), key=lambda row: (labels[row], data.ids[row]))
-        scores[[one, other]] = sums[first] - sums[second]
+        t1, t2 = sorted((one, other), key=lambda row: (labels[row], data.ids[row]))
+        scores[[one, other]] = sums[t1] - sums[t2]
     return np.abs(scores) if variant == "absolute" else scores
-
-
-def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
-    """Return the number of singles to keep, so that twins and singles are kept at the same rate.
-
-    If possible, the result is rounded so that whole twins fill the rest of `size`.
-    """
-    rate = size * singles / (2 * twins + singles)
-    possible = range(max(0, size - 2 * twins), min(singles, size) + 1)
-    even = [count for count in possible if (size - count) % 2 == 0]
-    return min(even or possible, key=lambda count: (abs(count - rate), count))

@@ -56,10 +56,6 @@ class Rows:
     y: NDArray[np.float32]
     groups: NDArray[np.intp] | None
 
-    def iterate_parts(self) -> Iterator[slice]:
-        for first in range(0, len(self.order), CHUNK):
-            yield slice(first, first + CHUNK)
-
     def read_chunk(self, part: slice) -> NDArray[np.float64]:
         """Read a slice of the canonical order as float64, in file order for speed."""
         wanted = self.order[part]
@@ -113,7 +109,15 @@ def check_rows(
             "" if X.flags.c_contiguous else ", not contiguous",
             CHUNK,
         )
-    _check_finite(X, ids)
+    for first in range(0, len(X), CHUNK):
+        finite = np.isfinite(X[first : first + CHUNK]).all(axis=1)
+        if not finite.all():
+            row = first + int(np.argmin(finite))
+            place = int(np.argmin(np.isfinite(X[row])))
+            raise DataError(
+                f"{_format_row(row, ids)} of X contains {X[row, place]} in column {place}; "
+                "embed the problem again, or remove it"
+            )
     order = _sort_by_content(X, classes) if ids is None else sort_ids(ids)
     numbers = None if groups is None else encode_group_labels(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
@@ -179,20 +183,6 @@ def get_problem_labels(data: Dataset) -> NDArray[np.int8]:
             f"two, so remove the {len(many)} problems with more"
         )
     return get_choice_keys(data).astype(np.int8)
-
-
-def _check_finite(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
-    if X.dtype.kind != "f":
-        return
-    for first in range(0, len(X), CHUNK):
-        whole = np.isfinite(X[first : first + CHUNK]).all(axis=1)
-        if not whole.all():
-            row = first + int(np.argmin(whole))
-            column = int(np.argmin(np.isfinite(X[row])))
-            raise DataError(
-                f"{_format_row(row, ids)} of X contains {X[row, column]} in column {column}; "
-                "embed the problem again, or remove it"
-            )
 
 
 def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:

@@ -47,7 +47,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,27 +107,13 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 
 def _fill_basis(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
-    parts = list(rows.iterate_parts())
+    parts = [slice(first, first + _rows.CHUNK) for first in range(0, count, _rows.CHUNK)]
     dtype = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
-    mean, largest = _compute_centre(rows)
-    scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
-    gram = np.zeros((columns, columns))
-    work = partial(_compute_gram, rows, mean, scale, dtype)
-    for product in ordered_map(work, parts, threads, max_pending=4):  # each product has d² numbers
-        gram += product
-    rotation = np.linalg.eigh(gram)[1].astype(dtype)
-    turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
-    for _ in ordered_map(turn, parts, threads):
-        pass  # each part is written to the matrix
-    return Basis(matrix, columns, scale)
-
-
-def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
-    mean = np.zeros(rows.X.shape[1])
+    mean = np.zeros(columns)
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
-    for part in rows.iterate_parts():
+    for part in parts:
         chunk = rows.read_chunk(part)
-        mean += chunk.sum(axis=0) / len(rows.order)
+        mean += chunk.sum(axis=0) / count
         low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
     largest = float(np.maximum(high - mean, mean - low).max())
     if not largest < 1e150:
@@ -136,35 +121,26 @@ def _compute_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
             f"X contains numbers up to {high.max():.3g}, which are too large; divide X by this "
             "number"
         )
-    return mean, largest
+    scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
 
+    def centre(part: slice) -> NDArray[Any]:
+        return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
 
-def _centre_part(
-    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
-) -> NDArray[Any]:
-    return ((rows.read_chunk(part) - mean) * scale).astype(dtype)
+    def compute_gram(part: slice) -> NDArray[Any]:
+        chunk = centre(part)
+        return np.asarray(chunk.T @ chunk)
 
+    def rotate(part: slice) -> None:
+        matrix[part, columns] = 1.0
+        matrix[part, :columns] = centre(part) @ rotation
 
-def _compute_gram(
-    rows: Rows, mean: NDArray[np.float64], scale: float, dtype: type[np.floating[Any]], part: slice
-) -> NDArray[Any]:
-    chunk = _centre_part(rows, mean, scale, dtype, part)
-    product: NDArray[Any] = chunk.T @ chunk
-    return product
-
-
-def _rotate_part(
-    rows: Rows,
-    mean: NDArray[np.float64],
-    scale: float,
-    rotation: NDArray[Any],
-    matrix: NDArray[np.float32],
-    part: slice,
-) -> None:
-    matrix[part, len(mean)] = 1.0
-    matrix[part, : len(mean)] = (
-        _centre_part(rows, mean, scale, rotation.dtype.type, part) @ rotation
-    )
+    gram = np.zeros((columns, columns))
+    for product in ordered_map(compute_gram, parts, threads, max_pending=4):  # d² numbers each
+        gram += product
+    rotation = np.linalg.eigh(gram)[1].astype(dtype)
+    for _ in ordered_map(rotate, parts, threads):
+        pass  # each part is written to the matrix
+    return Basis(matrix, columns, scale)
 
 
 @dataclass(frozen=True, slots=True)

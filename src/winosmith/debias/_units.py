@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from winosmith.blocks import find_blocks, find_copies, find_whole_twins, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.debias._logit import ROUNDING_ERROR, Floats, Logit, Rows, bound_rounding_errors
-from winosmith.debias._rows import CHUNK, get_choice_keys, get_problem_labels
+from winosmith.debias._rows import CHUNK, encode_groups, get_choice_keys, get_problem_labels
 from winosmith.errors import DataError
 from winosmith.parallel import use_one_thread
 from winosmith.results import Result
@@ -194,9 +194,7 @@ def make_twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     # Rows are summed in the order of ids, because the order may change the last bit.
     summed = [sorted(group, key=ids.__getitem__) for group in rows]
     V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
-    block_of = {
-        row: at for at, block in enumerate(find_blocks(pool, lookalikes=False)) for row in block
-    }
+    block_of = encode_groups(find_blocks(pool, lookalikes=False), len(pool)).tolist()
     return TwinUnits(
         V=V,
         rows=tuple(map(tuple, rows)),
@@ -235,9 +233,7 @@ def make_option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
         raise DataError(f"X has the shape {X.shape}; (problems, options, columns) is needed")
     identical = find_copies(pool)
     copy_of = {row: rows[0] for rows in identical for row in rows}
-    block_of = {
-        row: at for at, block in enumerate(find_blocks(pool, lookalikes=False)) for row in block
-    }
+    block_of = encode_groups(find_blocks(pool, lookalikes=False), len(pool)).tolist()
     found: list[_OptionUnit] = []
     for group in find_whole_twins(pool, identical):
         halves: dict[int, list[int]] = {}

@@ -126,23 +126,22 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     """
     path = Path(path)
     try:
-        rows, stored_ids = _read_array_file(path)
+        if zipfile.is_zipfile(path):
+            with np.load(path, allow_pickle=False) as arrays:
+                if "X" not in arrays:
+                    names = ", ".join(arrays.files) or "nothing"
+                    raise FormatError(
+                        f"a .npz file must contain an array X; this one has {names}", path
+                    )
+                rows = arrays["X"]
+                ids = list(map(str, arrays["ids"].tolist())) if "ids" in arrays else ids
+        else:
+            with path.open("rb") as file:
+                np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
+            rows = np.load(path, allow_pickle=False)
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
         raise FormatError(reason, path) from error
-    return ArrayEmbedder(rows, ids if stored_ids is None else stored_ids, path.name)
-
-
-def _read_array_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    if not zipfile.is_zipfile(path):
-        with path.open("rb") as file:
-            np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
-        return np.load(path, allow_pickle=False), None
-    with np.load(path, allow_pickle=False) as arrays:
-        if "X" not in arrays:
-            names = ", ".join(arrays.files) or "nothing"
-            raise FormatError(f"a .npz file must contain an array X; this one has {names}", path)
-        ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
-        return arrays["X"], ids
+    return ArrayEmbedder(rows, ids, path.name)

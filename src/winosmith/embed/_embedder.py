@@ -126,8 +126,12 @@ class OptionsEmbedder:
         if not len(problems):
             raise DataError("there are no problems to embed")
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
-        marks = np.concatenate([_flag_extreme_lengths(problem.options) for problem in problems])
-        rows = np.hstack([hashed, marks])
+        marks = []
+        for problem in problems:
+            sizes = np.array([len(option.strip()) for option in problem.options])
+            ends = [sizes == sizes.max(), sizes == sizes.min()]
+            marks.append(np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1))
+        rows = np.hstack([hashed, np.concatenate(marks).astype(np.float32)])
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -183,10 +187,3 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
     found = np.zeros((len(counts), max(counts), rows.shape[1]), np.float32)
     found[np.arange(max(counts)) < np.asarray(counts)[:, None]] = rows
     return found
-
-
-def _flag_extreme_lengths(options: Sequence[str]) -> Vectors:
-    """Return flags of the longest and the shortest option, (options, 2); ties get no flag."""
-    sizes = np.array([len(option.strip()) for option in options])
-    ends = [sizes == sizes.max(), sizes == sizes.min()]
-    return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

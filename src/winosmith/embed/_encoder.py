@@ -6,6 +6,7 @@ An encoder should not embed the problems on which it was fine-tuned (WinoGrande,
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import zipfile
@@ -14,7 +15,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,8 +30,6 @@ from winosmith.options import checked_class
 from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
-
-Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
 """Number of problems to embed and cache at a time: large enough for batches of similar length, and
@@ -118,8 +117,8 @@ class EncoderEmbedder:
         """
         _embedder.check_two_options(problems)
         found = [
-            _embedder.combine_options(vectors.reshape(len(chunk), 2, -1), self.combine)
-            for chunk, vectors in self._embed_problems(problems)
+            _embedder.combine_options(vectors.reshape(len(vectors) // 2, 2, -1), self.combine)
+            for vectors in self._embed_problems(problems)
         ]
         return np.concatenate(found)
 
@@ -129,44 +128,41 @@ class EncoderEmbedder:
         K is the maximum number of options; missing options are padded with zeros. The errors are
         those of `embed`.
         """
-        rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
+        rows = np.concatenate(list(self._embed_problems(problems)))
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return each text's vector, as (n, d) float32. The errors are those of `embed`."""
-        read: Callable[[Sequence[str]], list[Text]] = list
-        chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
-        return np.concatenate([vectors for _, vectors in chunks])
-
-    def _embed_problems(
-        self, problems: Sequence[Problem]
-    ) -> Iterator[tuple[Sequence[Problem], Vectors]]:
-        return self._embed_in_chunks(
-            problems,
-            "problems",
-            self._make_texts,
-            lambda chunk: [problem.id for problem in chunk for _ in problem.options],
+        return np.concatenate(
+            list(self._embed_in_chunks([[text] for text in texts], texts, "texts"))
         )
 
-    def _embed_in_chunks(
-        self,
-        items: Sequence[Item],
-        noun: str,
-        get_texts: Callable[[Sequence[Item]], list[Text]],
-        get_names: Callable[[Sequence[Item]], Sequence[str]],
-    ) -> Iterator[tuple[Sequence[Item], Vectors]]:
-        """Yield problems or texts in chunks, with the vectors of their texts.
+    def _embed_problems(self, problems: Sequence[Problem]) -> Iterator[Vectors]:
+        texts: list[list[Text]] = []
+        for problem in problems:
+            if self.reads == "options":
+                texts.append([option.strip() for option in problem.options])
+            else:
+                places = range(len(problem.options))
+                texts.append([models.fill_option(problem, at, self.split_point) for at in places])
+        return self._embed_in_chunks(texts, [problem.id for problem in problems], "problems")
 
-        `noun` ("problems" or "texts") and `get_names`, which names each text, are for messages.
+    def _embed_in_chunks(
+        self, items: Sequence[Sequence[Text]], names: Sequence[str], noun: str
+    ) -> Iterator[Vectors]:
+        """Yield the vectors of the items' texts, in chunks of whole items.
+
+        `names` of the items and `noun` ("problems" or "texts") are for messages.
         """
-        if not len(items):
+        if not items:
             raise DataError(f"there are no {noun} to embed")
-        encoded = self._start_encoding(items, get_texts)
-        for start in range(0, len(items), CHUNK):
-            chunk = items[start : start + CHUNK]
+        chunks = {at: items[at : at + CHUNK] for at in range(0, len(items), CHUNK)}
+        texts = {at: list(itertools.chain.from_iterable(chunk)) for at, chunk in chunks.items()}
+        encoded = self._start_encoding(texts)
+        for start, chunk in chunks.items():
             try:
                 vectors = self._get_vectors(
-                    get_texts(chunk), start, chunk, len(items), encoded.get(start)
+                    texts[start], start, len(chunk), len(items), encoded.get(start)
                 )
             except KeyboardInterrupt:
                 if self.cache is False:
@@ -177,20 +173,12 @@ class EncoderEmbedder:
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
+                item = np.repeat(np.arange(len(chunk)), list(map(len, chunk)))[np.argmin(finite)]
                 raise DataError(
                     f"the encoder {self.model} produces non-finite values, first for "
-                    f"{get_names(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{names[start + item]!r}; its weights are damaged"
                 )
-            yield chunk, vectors
-
-    def _make_texts(self, problems: Sequence[Problem]) -> list[Text]:
-        if self.reads == "options":
-            return [option.strip() for problem in problems for option in problem.options]
-        return [
-            models.fill_option(problem, option, self.split_point)
-            for problem in problems
-            for option in range(len(problem.options))
-        ]
+            yield vectors
 
     def _get_cache_path(self, texts: list[Text]) -> Path | None:
         """Return the texts' cache file, which does not depend on `combine`, answers or ids."""
@@ -201,12 +189,9 @@ class EncoderEmbedder:
         key = hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
         return folder / "embeddings" / f"{key}.npz"
 
-    def _start_encoding(
-        self, items: Sequence[Item], get_texts: Callable[[Sequence[Item]], list[Text]]
-    ) -> dict[int, Iterator[Vectors]]:
+    def _start_encoding(self, chunks: Mapping[int, list[Text]]) -> dict[int, Iterator[Vectors]]:
         if self.executor is None:
             return {}
-        chunks = {at: get_texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
         missing = {
             at: texts for at, texts in chunks.items() if self._load_from_cache(texts) is None
         }
@@ -223,14 +208,13 @@ class EncoderEmbedder:
         self,
         texts: list[Text],
         start: int,
-        chunk: Sequence[object],
+        size: int,
         total: int,
         encoded: Iterator[Vectors] | None,
     ) -> Vectors:
-
         def notify(completed: int, count: int) -> None:
             if self.on_progress:
-                self.on_progress(start + len(chunk) * completed // count, total)
+                self.on_progress(start + size * completed // count, total)
 
         vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:

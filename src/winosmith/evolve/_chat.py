@@ -167,7 +167,7 @@ class Transcript:
     def add_turn(self, message: Message, reply: Reply) -> None:
         record = asdict(reply)
         del record["first_token"]
-        line = _format_json_line({"said": message.content, "reply": record})
+        line = dump_json({"said": message.content, "reply": record}) + "\n"
         with self._convert_output_errors(), (self.folder / _TURNS).open("ab") as file:
             file.write(line.encode("utf-8", "surrogatepass"))
             file.flush()
@@ -183,7 +183,7 @@ class Transcript:
         whole = raw[: raw.rfind(b"\n") + 1]
         if not whole:
             with atomic_write(path) as file:
-                file.write(_format_json_line(self.about))
+                file.write(dump_json(self.about) + "\n")
             return
         if len(whole) < len(raw):
             os.truncate(path, len(whole))
@@ -211,10 +211,6 @@ class Transcript:
                 f"{self.folder}: the dialogue can't be saved ({error.strerror or error}); free "
                 "disk space, change the permissions, or choose another folder"
             ) from error
-
-
-def _format_json_line(record: Mapping[str, Any]) -> str:
-    return dump_json(record) + "\n"
 
 
 def _format_dialogue(dialogue: Dialogue) -> Iterator[str]:

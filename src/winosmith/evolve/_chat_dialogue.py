@@ -196,7 +196,16 @@ class Dialogue:
             return self._stopped
         recent = self.turns[-self.rules.fruitless :]
         if len(recent) == self.rules.fruitless and not any(turn.accepted for turn in recent):
-            return Ending("fruitless", self._explain_lack_of_progress(recent))
+            found = sum((turn.count_faults() for turn in recent), Counter[str]())
+            faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
+            has_rows = any(turn.rows for turn in recent)
+            why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
+            return Ending(
+                "fruitless",
+                f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
+                f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies "
+                "in the transcript",
+            )
         if len(self.turns) >= self.rules.most_rounds:
             return Ending(
                 "rounds",
@@ -209,17 +218,6 @@ class Dialogue:
         """Return the count of each fault so far, starting with the most frequent."""
         found = sum((turn.count_faults() for turn in self.turns), Counter[str]())
         return Counter(dict(found.most_common()))
-
-    def _explain_lack_of_progress(self, recent: Sequence[Turn]) -> str:
-        found = sum((turn.count_faults() for turn in recent), Counter[str]())
-        faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_MAX_FAULTS))
-        has_rows = any(turn.rows for turn in recent)
-        why = f"most faults: {faults}" if has_rows else "no reply contained a row of the table"
-        return (
-            f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
-            f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies in "
-            "the transcript"
-        )
 
 
 _MAX_MEAN_DISTANCE = 4.0
@@ -349,12 +347,14 @@ _SIGNS = {"substitute": "{old} → {new}", "insert": "{new} added", "delete": "{
 
 _EXAMPLE = "Ida could not lift the parcel onto the shelf because the _ was too heavy."
 _CHANGED = (
-    ("Ida could not lift the crate onto the shelf because the _ was too heavy.", "crate", 1),
-    ("Ida could not lift the crate onto the shelf because the _ was too high.", "crate", 2),
-)
-_COMMENTS = (
-    "Another thing stands in for the parcel, in the sentence and in option1. The answer stays.",
-    "With one more word changed, the other option is right.",
+    (
+        "Ida could not lift the crate onto the shelf because the _ was too heavy.",
+        "Another thing stands in for the parcel, in the sentence and in option1. The answer stays.",
+    ),
+    (
+        "Ida could not lift the crate onto the shelf because the _ was too high.",
+        "With one more word changed, the other option is right.",
+    ),
 )
 
 _OPENING = """\
@@ -412,12 +412,17 @@ Where they leave something open, decide as an expert would, and say nothing of i
 def format_opening(parent: Problem, size: int) -> str:
     """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
     cut = tokenize(parent.sentence)
+    lines, notes = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)], []
+    for number, (sentence, why) in enumerate(_CHANGED, 1):  # also the index of the answer
+        distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
+        lines.append(format_row(number, sentence, ("crate", "shelf"), number, distance))
+        notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
     return _OPENING.format(
         columns=",".join(COLUMNS),
         original=format_row(0, parent.sentence, parent.options, (parent.answer or 0) + 1, 0),
         count=len(cut),
         tokens=" ".join(cut),
-        example=_format_example(),
+        example="\n".join([*lines, "", *notes]),
         request=format_request(size, 1),
     )
 
@@ -453,15 +458,3 @@ def describe_edits(original: str, changed: str) -> str:
     script = find_edits(tokenize(original), tokenize(changed))
     signs = (_SIGNS[edit.op].format(old=edit.old, new=edit.new) for edit in script)
     return ", ".join(f"{edit} ({number})" for number, edit in enumerate(signs, 1))
-
-
-def _format_example() -> str:
-    lines = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)]
-    notes = []
-    for number, ((sentence, option, answer), why) in enumerate(
-        zip(_CHANGED, _COMMENTS, strict=True), 1
-    ):
-        distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
-        lines.append(format_row(number, sentence, (option, "shelf"), answer, distance))
-        notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")
-    return "\n".join([*lines, "", *notes])

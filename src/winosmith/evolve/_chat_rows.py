@@ -168,11 +168,15 @@ class RowChecker:
         """Return the row with the results of its check. The `used_sentences` must be normalised."""
         if not row.cells:
             return row
-        _, written, first, second, answer, stated = row.cells
-        sentence, is_glued = self._separate_blank(written)
+        _, sentence, first, second, answer, stated = row.cells
+        # If the parent's blank touches a word, too, spaces would count as an edit.
+        is_glued = _GLUED.search(sentence) and not _GLUED.search(self.parent.sentence)
+        if is_glued:
+            apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
+            sentence = " ".join(apart.split())
         distance = compute_edit_distance(tokenize(self.parent.sentence), tokenize(sentence))
         claimed = int(stated) if _NUMBER.fullmatch(stated) else None
-        faults = [*row.faults, *["glued"] * is_glued]
+        faults = [*row.faults, *(["glued"] if is_glued else [])]
         same, options = normalize_sentence(sentence), (first, second)
         if same == normalize_sentence(self.parent.sentence):
             faults.append("original")
@@ -203,17 +207,6 @@ class RowChecker:
             claimed_distance=claimed,
             distance=distance,
         )
-
-    def _separate_blank(self, sentence: str) -> tuple[str, bool]:
-        """Return the sentence with spaces around its blank, and whether any were missing.
-
-        If the parent's blank touches a word, the sentence is not changed, because the space would
-        count as an edit.
-        """
-        if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):
-            return sentence, False
-        apart = re.sub(r"(?<=[^\s\"'“‘(])_|_(?=\w)", " _ ", _BLANKS.sub(BLANK, sentence))
-        return " ".join(apart.split()), True
 
     def _find_faults(
         self, sentence: str, options: tuple[str, str], answer: str, distance: int

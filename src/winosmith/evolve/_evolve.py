@@ -188,7 +188,11 @@ def resume_children(
         executor: runs the work; by default, the current process does.
         on_progress: called with the number of finished problems and the number of children.
     """
-    done = dict(_read_families(path)) if path.exists() else {}
+    done: dict[str, list[Problem]] = {}
+    if path.exists():
+        text = path.read_text("utf-8", errors="replace")  # the end may be cut inside a character
+        for record in map(parse_json, filter(None, text.split("\n")[:-1])):
+            done[record["parent"]] = [parse_problem(child) for child in record["children"]]
     left = [problem for problem in problems if problem.id not in done]
 
     def report_progress() -> None:
@@ -215,14 +219,6 @@ def resume_children(
 def _write_family(file: IO[str], parent_id: str, family: Sequence[Problem]) -> None:
     record = {"parent": parent_id, "children": [make_problem_record(child) for child in family]}
     file.write(dump_json(record) + "\n")
-
-
-def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
-    text = path.read_text("utf-8", errors="replace")  # the end may be cut inside a character
-    for line in text.split("\n")[:-1]:
-        if line:
-            record = parse_json(line)
-            yield record["parent"], [parse_problem(child) for child in record["children"]]
 
 
 @dataclass(frozen=True)

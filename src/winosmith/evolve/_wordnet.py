@@ -90,13 +90,11 @@ class WordNetPerturber:
     def _draw_replacements(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
         digest = hashlib.sha256(problem.id.encode()).digest()
         luck = np.random.default_rng([seed, int.from_bytes(digest[:8])])
-        found = list(
-            find_all_synonyms(problem, self.wordnet)
-            if self.as_published
-            else find_fitting_synonyms(
-                problem, self.wordnet, LOOSE_THRESHOLDS if self.wide else STRICT_THRESHOLDS
-            )
-        )
+        if self.as_published:
+            found = list(find_all_synonyms(problem, self.wordnet))
+        else:
+            thresholds = LOOSE_THRESHOLDS if self.wide else STRICT_THRESHOLDS
+            found = list(find_fitting_synonyms(problem, self.wordnet, thresholds))
         order = [found[at] for at in luck.permutation(len(found))]
         shuffled = [
             (at, [synonyms[other] for other in luck.permutation(len(synonyms))])
@@ -187,7 +185,10 @@ def find_fitting_synonyms(
     context = frozenset(find_content_words(problem.sentence))
     lemmas = list(map(lemmatize, words, tags))
     options = {word.lower() for option in problem.options for word in tokenize(option)}
-    banned = _find_banned_words(problem, options, words, lemmas)
+    edits = problem.lineage.edits if problem.lineage else ()
+    # A word that the last edits removed would restore the grandparent.
+    removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
+    banned = {*options, *lemmas, *removed, *map(str.lower, words)} - FUNCTION_WORDS
     named = {lemma for word, lemma in zip(words, lemmas, strict=True) if word in options}
     repeated = {lemma for lemma, count in Counter(lemmas).items() if count > 1} - named
     for index, word in enumerate(words):
@@ -243,19 +244,6 @@ def find_all_synonyms(problem: Problem, wordnet: WordNet) -> Replacements:
             yield index, tuple(found)
 
 
-def _find_banned_words(
-    problem: Problem, options: set[str], words: list[str], lemmas: list[str]
-) -> frozenset[str]:
-    """Return the words that a synonym must not contain.
-
-    These are the words of the options and the sentence. They also include words that the last edits
-    removed, because such a word would restore the grandparent.
-    """
-    edits = problem.lineage.edits if problem.lineage else ()
-    removed = {lemmatize(edit.old, tag) for edit in edits for tag in ("NNS", "VBD", "JJR", "RB")}
-    return frozenset({*options, *lemmas, *removed, *map(str.lower, words)}) - FUNCTION_WORDS
-
-
 def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet: WordNet) -> bool:
     word = words[index].lower()
     if word == BLANK or word in FUNCTION_WORDS | _ADVERBS | _INDEFINITE or not word.isalpha():
@@ -275,7 +263,12 @@ def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet:
         return False
     if tags[index].startswith("JJ") and not _is_clearly_adjective(words, tags, index):
         return False
-    return not _is_part_of_phrase(words, index, wordnet)
+    pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
+    return not any(  # no pair of words is a phrase
+        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
+        for pair in pairs
+        for pos in "nvar"
+    )
 
 
 def _is_clearly_adjective(words: Sequence[str], tags: Sequence[str], index: int) -> bool:
@@ -285,15 +278,6 @@ def _is_clearly_adjective(words: Sequence[str], tags: Sequence[str], index: int)
     while back >= 0 and tags[back] == "RB":
         back -= 1
     return back >= 0 and lemmatize(words[back], tags[back]) in _LINKING
-
-
-def _is_part_of_phrase(words: Sequence[str], index: int, wordnet: WordNet) -> bool:
-    pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
-    return any(
-        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
-        for pair in pairs
-        for pos in "nvar"
-    )
 
 
 def _choose_sense(

@@ -197,8 +197,18 @@ def read_private_files(folder: Path) -> PrivateFiles:
         or not all(isinstance(coin, bool) for coin in coins.values())
     ):
         raise FormatError(f"it is not a valid coins file; {_RESTORE}", path)
-    text = _read_text(folder / PRESENTATIONS, _RESTORE)
-    return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
+    path = folder / PRESENTATIONS
+    text = _read_text(path, _RESTORE)
+    pairs = []
+    for line, record in parse_json_lines(text, path):
+        try:
+            pair = Pair(record["block"], parse_problem(record["a"]), parse_problem(record["b"]))
+        except (KeyError, TypeError, ProblemError) as error:
+            raise FormatError(f"invalid pair of presentations: {error}", path, line) from None
+        if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
+            raise FormatError("the two presentations have different ids", path, line)
+        pairs.append(pair)
+    return PrivateFiles(key, digest, coins, tuple(pairs), text)
 
 
 def _read_text(path: Path, advice: str) -> str:
@@ -229,17 +239,6 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
             f"the key must be {KEY_BYTES} bytes as hexadecimal digits; {_RESTORE}", path
         )
     return key
-
-
-def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
-    for line, record in parse_json_lines(text, path):
-        try:
-            pair = Pair(record["block"], parse_problem(record["a"]), parse_problem(record["b"]))
-        except (KeyError, TypeError, ProblemError) as error:
-            raise FormatError(f"invalid pair of presentations: {error}", path, line) from None
-        if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
-            raise FormatError("the two presentations have different ids", path, line)
-        yield pair
 
 
 def find_faults(
@@ -289,10 +288,8 @@ def read_keyed_release(folder: str | Path, private: str | Path | None = None) ->
     record = _read_record(folder / "release.json", "download it again")
     try:
         release = f"{record['about']['name']} {record['about']['version']}"
-        commitment, blocks_without_coin = (
-            record["keyed"]["commitment"],
-            int(record["keyed"]["without"]),
-        )
+        commitment = record["keyed"]["commitment"]
+        blocks_without_coin = int(record["keyed"]["without"])
         paths = {part: folder / f"data/{part}.jsonl" for part in record["digests"]}
     except (KeyError, TypeError, ValueError):
         raise InputError(

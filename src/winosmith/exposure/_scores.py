@@ -62,18 +62,16 @@ def render_pair(pair: Pair) -> tuple[str, str]:
     For swapped names, a text is the sentence with the correct option in its blank. For reversed
     options, it is the sentence, the options with letters, and the letter of the key.
     """
-    render = _format_options if get_presentation_kind(pair) == "options" else _fill_blank
+    kind = get_presentation_kind(pair)
+
+    def render(problem: Problem) -> str:
+        answer = _require_answer(problem)
+        if kind == "names":
+            return models.fill_answer(problem)
+        options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
+        return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[answer]}"])
+
     return render(pair.a), render(pair.b)
-
-
-def _fill_blank(problem: Problem) -> str:
-    text = models.fill_option(problem, _require_answer(problem))
-    return text if isinstance(text, str) else "".join(text)
-
-
-def _format_options(problem: Problem) -> str:
-    options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
-    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
 
 def _require_answer(problem: Problem) -> int:
@@ -174,6 +172,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
     model = _read_header(lines, path, release)
     by_id = {pair.a.id: pair for pair in pairs}
     found: dict[str, tuple[Score, Score]] = {}
+    differences: dict[str, float] = {}
     of = ""
     for number, record in lines:
         name = record.get("id")
@@ -184,8 +183,9 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         if name in found:
             raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
-        options = len(by_id[name].a.options)
-        kinds = {_get_score_kind(score, options) for score in (a, b)}
+        kind_a, value_a = _parse_score(a, by_id[name].a)
+        kind_b, value_b = _parse_score(b, by_id[name].b)
+        kinds = {kind_a, kind_b}
         of = of or min(kinds)
         if kinds != {of}:
             wanted = "finite numbers" if of == LOG else "option letters (null if invalid)"
@@ -195,7 +195,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
                 path,
                 number,
             )
-        found[name] = a, b
+        found[name], differences[name] = (a, b), value_a - value_b
     if left := [name for name in by_id if name not in found]:
         raise FormatError(
             f"{len(left):,} of {len(by_id):,} items have no scores, such as {left[0]!r}; score all "
@@ -203,8 +203,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             path,
         )
     state = hashlib.sha256(dump_json([found[name] for name in by_id]).encode())
-    differences = [_compute_score_difference(pair, *found[pair.a.id]) for pair in pairs]
-    return Scores(model, of, np.array(differences), state.hexdigest())
+    values = np.array([differences[pair.a.id] for pair in pairs])
+    return Scores(model, of, values, state.hexdigest())
 
 
 ANSWERS, LOG = "answers", "log-probabilities"
@@ -238,17 +238,10 @@ def _read_header(
     return name
 
 
-def _get_score_kind(score: object, option_count: int) -> str:
-    if score is None or (isinstance(score, str) and score in [*LETTERS[:option_count]]):
-        return ANSWERS
+def _parse_score(score: object, problem: Problem) -> tuple[str, float]:
+    """Return the kind of a score and its value, which is 1 for the letter of the answer."""
+    if score is None or score in [*LETTERS[: len(problem.options)]]:
+        return ANSWERS, float(score == LETTERS[_require_answer(problem)])
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
-        return LOG
-    return "unknown"
-
-
-def _compute_score_difference(pair: Pair, a: Score, b: Score) -> float:
-    if isinstance(a, int | float) and isinstance(b, int | float):
-        return float(a) - float(b)
-    return float(a == LETTERS[_require_answer(pair.a)]) - float(
-        b == LETTERS[_require_answer(pair.b)]
-    )
+        return LOG, float(score)
+    return "unknown", 0.0

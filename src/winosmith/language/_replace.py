@@ -64,10 +64,14 @@ def replace_word(
     form = _inflect_like(words, index, lemma, name)
     if form is None or form.lower() == words[index].lower():
         return None
-    linked = [_mentions_word(option, words[index], words) for option in options]
-    places = [at for at, one in enumerate(words) if one.lower() == words[index].lower()]
+    word, small = words[index], words[index].lower()
+    linked = [
+        any(t == word or (t.lower() == small and t not in words) for t in tokenize(option))
+        for option in options
+    ]
+    places = [at for at, one in enumerate(words) if one.lower() == small]
     places = [at for at in places if at == index or (any(linked) and not is_name(words, at))]
-    number = _find_number_change(words[index], name, lemma)
+    number = _find_number_change(word, name, lemma)
     if number and any(linked):
         return None
     changes: list[Change] = []
@@ -80,7 +84,7 @@ def replace_word(
             return None
         changes += made
     made_options = tuple(
-        _replace_in_option(option, words[index], form, lemma) if joined else option
+        _replace_in_option(option, word, form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
     changed = sentence
@@ -176,13 +180,6 @@ def _fits_determiner(words: Sequence[str], index: int, penn_tag: str, lemma: str
         )
     from_mass = penn_tag == "NN" and is_mass(words[index].lower())
     return not from_mass or find_countability(lemma) is None or before in _ANY_DETERMINERS
-
-
-def _mentions_word(option: str, word: str, words: Sequence[str]) -> bool:
-    return any(
-        one == word or (one.lower() == word.lower() and one not in words)
-        for one in tokenize(option)
-    )
 
 
 def _copy_case(words: Sequence[str], index: int, form: str, lemma: str) -> str:

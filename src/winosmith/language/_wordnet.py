@@ -115,21 +115,14 @@ class WordNet:
 
         `lemma` has spaces between its words. `pos` is "n", "v", "a", or "r" for an adverb.
         """
-        return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
+        return _read_senses(self.folder, lemma.lower().replace(" ", "_"), pos)
 
     def has_sense(self, lemma: str, pos: str) -> bool:
-        return pos in _open_cached(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
-
-    @property
-    def _folder(self) -> Path:
-        return _find_cached_folder(self.folder)
-
-
-_find_cached_folder = lru_cache(maxsize=8)(find_wordnet_folder)
+        return pos in _open_cached(self.folder).index.get(lemma.lower().replace(" ", "_"), {})
 
 
 @lru_cache(maxsize=200_000)
-def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
+def _read_senses(folder: str | Path | None, lemma: str, pos: str) -> tuple[Sense, ...]:
     opened = _open_cached(folder)
     synsets = opened.reader.synsets(lemma, pos)
     return tuple(
@@ -141,10 +134,12 @@ def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
 
 
 def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
+    domains = {name for mark in synset.usage_domains() for name in mark.lemma_names()}
     others = [
         wordnet.make_synonym(other)
         for other in synset.lemmas()
-        if other.name().lower() != word_lemma.name().lower() and not _has_unwanted_domain(other)
+        if other.name().lower() != word_lemma.name().lower()
+        and not _UNWANTED_DOMAINS & (domains | {mark.name() for mark in other.usage_domains()})
     ]
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
     opposites = {
@@ -166,17 +161,11 @@ def _normalize_lemma(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
 
 
-def _has_unwanted_domain(lemma: Any) -> bool:
-    of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
-    marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
-    return not _UNWANTED_DOMAINS.isdisjoint(marks)
-
-
 class _OpenWordNet:
     """A reader that caches sense counts in memory. nltk would read a file for each count."""
 
-    def __init__(self, folder: str):
-        self.reader = _open_reader(folder)
+    def __init__(self, folder: str | Path | None):
+        self.reader = _open_reader(find_wordnet_folder(folder))
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
@@ -214,7 +203,7 @@ def _strip_sense_number(key: str) -> str:
 _open_cached = lru_cache(maxsize=2)(_OpenWordNet)
 
 
-def _open_reader(folder: str) -> Any:
+def _open_reader(folder: Path) -> Any:
     data = require("nltk.data", "language")
     wordnet = require("nltk.corpus.reader.wordnet", "language")
 
@@ -232,9 +221,9 @@ def _open_reader(folder: str) -> Any:
         def map_wn(self, version: str = "wordnet") -> None:
             """Skip the mapping to other versions, which is for other languages."""
 
-    zipped = folder.endswith(".zip")
-    if not any(Path(folder).is_relative_to(place) for place in data.path):
-        data.path.append(folder)  # nltk reads only below the folders of this list
+    if not any(folder.is_relative_to(place) for place in data.path):
+        data.path.append(str(folder))  # nltk reads only below the folders of this list
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "multilingual functions are not available"
-        return Reader(f"{folder}/{Path(folder).stem}/" if zipped else folder, None)
+        inside = f"/{folder.stem}/" if folder.suffix == ".zip" else ""
+        return Reader(f"{folder}{inside}", None)

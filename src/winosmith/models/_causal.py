@@ -101,11 +101,8 @@ class CausalModel(_network.LanguageModel):
         if not order:
             return Likelihoods([], 0)
         sorted_texts, sorted_starts = zip(*order, strict=True)
-        reading = TextReader(
-            self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
-        )
+        reading = TextReader(self, sorted_texts, sorted_starts)
         reading.read_all(tokens_per_batch or self.budget, on_progress)
-        self.can_read_trees = reading.can_read_trees
         given = dict(zip(order, reading.values, strict=True))
         return Likelihoods([given[key] for key in wanted], reading.tokens_fed)
 
@@ -224,15 +221,15 @@ def make_passages(
     for before, options, _ in cuts:
         bare = bos is None and not (leading or shots or before)
         first = begin if bare else leading
-        made.append(
-            [
-                (
-                    _make_full_passage(first, whole, shots),
-                    _make_partial_passage(leading, context, whole),
-                )
-                for _, (whole, context) in zip(options, rows, strict=False)
-            ]
-        )
+        pairs = []
+        for _, (whole, context) in zip(options, rows, strict=False):
+            rest = whole[len(context) :]
+            if not rest:  # it is joined with the option's last token, which is scored instead
+                context, rest = whole[:-1], whole[-1:]
+            start = max(1, len(leading) + len(context))
+            partial = Passage((*leading, *context, *rest), start)
+            pairs.append((_make_full_passage(first, whole, shots), partial))
+        made.append(pairs)
     return _shorten_prompts(made, len(leading), shots, model.max_length + 1)
 
 
@@ -259,13 +256,6 @@ def _shorten_prompts(
 
 def _make_full_passage(leading: list[int], ids: list[int], prompt_size: int) -> Passage:
     return Passage((*leading, *ids), max(1, len(leading) + min(prompt_size, len(ids) - 1)))
-
-
-def _make_partial_passage(leading: list[int], context: list[int], ids: list[int]) -> Passage:
-    rest = ids[len(context) :]
-    if not rest:  # it is joined with the option's last token, which is scored instead
-        context, rest = ids[:-1], ids[-1:]
-    return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
 
 def _find_start_token(tokeniser: Any) -> list[int]:
@@ -336,31 +326,30 @@ class TextReader:
         values: the requested log-probabilities of each text.
     """
 
-    network: Any
-    device: str
+    model: CausalModel
     texts: Sequence[Ids]
     starts: Sequence[int]
-    can_read_trees: bool
     tokens_fed: int = 0
     _is_tree_checked: bool = False
     _cache: Any = None
     _cached_tokens: int = 0
 
     def __post_init__(self) -> None:
+        self.network = self.model.network
         self.values: list[Values] = [np.empty(0)] * len(self.texts)
 
     def read_all(self, budget: int, on_progress: OnProgress | None) -> None:
-        if self.can_read_trees:
+        if self.model.can_read_trees:
             try:
                 self._read_trees(budget, on_progress)
             except _NoTreesError as error:
-                self.can_read_trees = False
+                self.model.can_read_trees = False
                 warnings.warn(
                     f"{self.network.config.model_type} can't read texts as a tree ({error}); they "
                     "are read separately, which takes longer and gives the same values",
                     stacklevel=4,
                 )
-        if not self.can_read_trees:
+        if not self.model.can_read_trees:
             _network.run_by_length(
                 list(map(len, self.texts)), budget, self._read_batch, on_progress
             )
@@ -402,17 +391,14 @@ class TextReader:
             raise _classify_error(error, self._is_tree_checked) from error
         self.tokens_fed += len(tree.tokens)
         values = [read[places] for places in tree.indices]
+        last = first + len(values) - 1
         if not self._is_tree_checked:
-            self._check_tree(first, values)
-        self.values[first : first + len(values)] = values
-
-    def _check_tree(self, first: int, values: list[Values]) -> None:
-        at = len(values) - 1
-        separate = self._read_separately([first + at])[0]
-        tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
-        if not np.allclose(values[at], separate, rtol=0, atol=tolerance, equal_nan=True):
-            raise _NoTreesError("it attends to other branches")
-        self._is_tree_checked = at > 0
+            separate = self._read_separately([last])[0]
+            tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
+            if not np.allclose(values[-1], separate, rtol=0, atol=tolerance, equal_nan=True):
+                raise _NoTreesError("it attends to other branches")
+            self._is_tree_checked = last > first
+        self.values[first : last + 1] = values
 
     def _compute_tree_values(self, tree: Tree) -> Values:
         torch = require("torch", "models")
@@ -424,7 +410,7 @@ class TextReader:
         mask[:, self._cached_tokens :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._make_tensor([tree.tokens]),
-            "attention_mask": mask[None, None].to(self.device),
+            "attention_mask": mask[None, None].to(self.model.device),
             "position_ids": self._make_tensor([tree.depths]) + self._cached_tokens,
             "use_cache": self._cache is not None,
         }
@@ -470,7 +456,7 @@ class TextReader:
         rows, columns, tokens = map(self._make_tensor, zip(*requested, strict=True))
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
-            places = torch.arange(len(requested), device=self.device)
+            places = torch.arange(len(requested), device=self.model.device)
             flat = _compute_log_probabilities(logits, places, tokens)
         ends = np.cumsum(
             [len(ids) - self.starts[row] for row, ids in zip(batch, texts, strict=True)]
@@ -478,7 +464,7 @@ class TextReader:
         return np.split(flat, ends[:-1])
 
     def _make_tensor(self, values: Any) -> Any:
-        return require("torch", "models").tensor(values, device=self.device)
+        return require("torch", "models").tensor(values, device=self.model.device)
 
 
 def _classify_error(error: Exception, checked: bool) -> Exception:
@@ -516,22 +502,6 @@ class Tree:
     parents: list[int] = field(default_factory=list)
     requested: dict[tuple[int, int], int] = field(default_factory=dict)
     indices: list[list[int]] = field(default_factory=list)
-
-    def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first `shared` tokens with a path. Return the new path.
-
-        The tokens from index `start` on are requested. The last token is requested, but never read.
-        """
-        path = path[:shared]
-        for depth in range(shared, len(ids) - 1):
-            self.parents.append(path[-1] if path else -1)
-            path.append(len(self.tokens))
-            self.tokens.append(ids[depth])
-            self.depths.append(depth)
-        pairs = [(path[at - 1], ids[at]) for at in range(start, len(ids))]
-        known = self.requested
-        self.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
-        return path
 
     def make_attention_mask(self) -> npt.NDArray[np.bool_]:
         """Return a mask, (nodes, nodes), in which each node attends to itself and its ancestors."""
@@ -574,8 +544,15 @@ def build_tree(
         shared = min(count_common_prefix(previous, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
-        path = tree.add_sequence(ids, starts[at], path, shared)
-        previous = ids
+        path, previous = path[:shared], ids
+        for depth in range(shared, len(ids) - 1):  # the last token is requested, but never read
+            tree.parents.append(path[-1] if path else -1)
+            path.append(len(tree.tokens))
+            tree.tokens.append(ids[depth])
+            tree.depths.append(depth)
+        pairs = ((path[place - 1], ids[place]) for place in range(starts[at], len(ids)))
+        known = tree.requested
+        tree.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
     return tree, len(sequences) - first
 
 

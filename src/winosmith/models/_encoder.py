@@ -363,6 +363,11 @@ def _load_model(
     device: str | None,
     max_length: int | None,
 ) -> tuple[ChoiceModel, bool]:
+    """Return the model, and whether its head has been trained.
+
+    If transformers has no head for the architecture, winosmith's is added. It is saved with the
+    network, and `load_encoder` ignores it.
+    """
     transformers = require("transformers", "models")
     config = _network.load_configuration(folder, dropout)
     if type(config) in transformers.MODEL_FOR_MULTIPLE_CHOICE_MAPPING:
@@ -372,25 +377,16 @@ def _load_model(
         trained = not new
     else:
         network, _ = _network.load_network(transformers.AutoModel, folder, config)
-        trained = _attach_head(network, folder)
+        head = require("torch", "models").nn.Linear(config.hidden_size, 1)
+        network.add_module(HEAD_NAME, head)
+        safetensors = require("safetensors", "models")
+        weights: dict[str, Any] = {}
+        for file in sorted(folder.glob("*.safetensors")):
+            with safetensors.safe_open(str(file), "pt") as tensors:
+                names = [n for n in tensors.keys() if n.startswith(f"{HEAD_NAME}.")]  # noqa: SIM118
+                weights |= {n.removeprefix(f"{HEAD_NAME}."): tensors.get_tensor(n) for n in names}
+        trained = bool(weights)
+        if trained:
+            head.load_state_dict(weights)
     reader = load_reader(folder, config, device=device, max_length=max_length)
     return ChoiceModel(network.to(reader.device), reader, input_format), trained
-
-
-def _attach_head(network: Any, folder: Path) -> bool:
-    """Add winosmith's head to a network, and return whether the folder had weights for it.
-
-    The head is saved with the network. `load_encoder` ignores it.
-    """
-    torch = require("torch", "models")
-    safetensors = require("safetensors", "models")
-    head = torch.nn.Linear(network.config.hidden_size, 1)
-    network.add_module(HEAD_NAME, head)
-    weights: dict[str, Any] = {}
-    for file in sorted(folder.glob("*.safetensors")):
-        with safetensors.safe_open(str(file), "pt") as tensors:
-            names = [name for name in tensors.keys() if name.startswith(f"{HEAD_NAME}.")]  # noqa: SIM118
-            weights |= {n.removeprefix(f"{HEAD_NAME}."): tensors.get_tensor(n) for n in names}
-    if weights:
-        head.load_state_dict(weights)
-    return bool(weights)

@@ -149,7 +149,13 @@ def train_grid(
         "dev": dev_questions.digest,
         "model": digest_weights(find_model_folder(model)),
     }
-    folder = _open_folder(Path(out), recipe, force)
+    try:
+        folder = OutputFolder.open(out, recipe)
+    except OutputError:
+        if not force:
+            raise
+        folder = OutputFolder.open(out, recipe, force=True)
+        shutil.rmtree(folder.path / RUNS, ignore_errors=True)
     tuned = partial(train_multiple_choice, train, dev, model=model, device=device, on_step=on_step)
     done: list[TrainingRun] = []
     for number, chosen in enumerate(runs, start=1):
@@ -171,17 +177,6 @@ def train_grid(
         _save_results(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
     return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
-
-
-def _open_folder(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
-    try:
-        return OutputFolder.open(out, recipe)
-    except OutputError:
-        if not force:
-            raise
-        folder = OutputFolder.open(out, recipe, force=True)
-        shutil.rmtree(out / RUNS, ignore_errors=True)
-        return folder
 
 
 def _save_results(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> None:

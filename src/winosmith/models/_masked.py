@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,20 +147,15 @@ def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[M
     Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
     Trick for the Winograd Schema Challenge", section 3).
     """
-    return [
-        [
-            MaskedText(ids, places, places)
-            for ids, spans, words, (start, end) in rows
-            if (
-                places := tuple(
-                    at
-                    for at, (first, last) in enumerate(spans)
-                    if words[at] is not None and first < end and last > start
-                )
-            )
-        ]
-        for rows in _tokenise(model, problems)
-    ]
+    masked: list[list[MaskedText]] = []
+    for rows in _tokenise(model, problems):
+        masked.append([])
+        for ids, spans, words, (start, end) in rows:
+            inside = [at for at, (first, last) in enumerate(spans) if first < end and last > start]
+            places = tuple(at for at in inside if words[at] is not None)
+            if places:
+                masked[-1].append(MaskedText(ids, places, places))
+    return masked
 
 
 TokenisedText = tuple[tuple[int, ...], list[Span], list[int | None], Span]
@@ -176,16 +170,13 @@ def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Toke
         return []
     with _network.silence_transformers():  # a warning about long texts, which are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
-    number = itertools.count()
+    rows = (
+        (tuple(ids), spans, read.word_ids(at))
+        for at, (ids, spans) in enumerate(
+            zip(read["input_ids"], read["offset_mapping"], strict=True)
+        )
+    )
     return [
-        [
-            (
-                tuple(read["input_ids"][at := next(number)]),
-                read["offset_mapping"][at],
-                read.word_ids(at),
-                (len(before), len(before) + len(option)),
-            )
-            for option in options
-        ]
+        [(*next(rows), (len(before), len(before) + len(option))) for option in options]
         for before, options, _ in cuts
     ]

@@ -126,17 +126,17 @@ def inflect_options(problem: Problem) -> Problem:
     pronoun = (problem.pronoun or "").strip()
     if not pronoun:
         return problem
-    possessive = _is_possessive(pronoun.lower(), problem.after)
-    options = tuple(
-        _match_case(
-            _make_possessive(option.strip(), pronoun.lower()) if possessive else option.strip(),
-            pronoun,
-        )
-        for option in problem.options
-    )
+    is_possessive = _is_possessive(pronoun.lower(), problem.after)
+    options = []
+    for option in map(str.strip, problem.options):
+        ending = ""
+        if is_possessive and not option.endswith(("'s", "'", "’s", "’")):
+            is_plural = option.endswith("s") and pronoun.lower().startswith(("their", "our"))
+            ending = "'" if is_plural else "'s"
+        options.append(_match_case(option + ending, pronoun))
     if len(set(options)) < len(options):  # the options differ only in case
         return problem
-    return replace(problem, options=options)
+    return replace(problem, options=tuple(options))
 
 
 def _is_possessive(pronoun: str, next_text: str) -> bool:
@@ -146,13 +146,6 @@ def _is_possessive(pronoun: str, next_text: str) -> bool:
     if following is None:
         return False
     return following[1].lower() not in FUNCTION_WORDS - _POSSESSED_WORDS
-
-
-def _make_possessive(option: str, pronoun: str) -> str:
-    if option.endswith(("'s", "'", "’s", "’")):
-        return option
-    plural = option.endswith("s") and pronoun.startswith(("their", "our"))
-    return option + ("'" if plural else "'s")
 
 
 def _match_case(option: str, pronoun: str) -> str:

@@ -267,8 +267,11 @@ def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
         weights, run.best_weights, moments, epochs = saved
         run.network.load_state_dict(weights)
         run.optimiser.load_state_dict({**run.optimiser.state_dict(), "state": moments})
+    patience = run.settings.patience or run.settings.epochs
     try:
-        while not _is_training_finished(epochs, run.settings):
+        while len(epochs) < (run.settings.last or run.settings.epochs):
+            if epochs and len(epochs) - 1 - _find_best_epoch(epochs) >= patience:
+                break
             epochs.append(run.train_epoch(len(epochs), on_step))
             weights = run.network.state_dict()
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
@@ -280,13 +283,6 @@ def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
             "the same command again to resume"
         ) from None
     return epochs
-
-
-def _is_training_finished(epochs: list[Epoch], settings: TrainingSettings) -> bool:
-    if len(epochs) >= (settings.last or settings.epochs):
-        return True
-    patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _find_best_epoch(epochs) >= patience
 
 
 def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
@@ -326,7 +322,16 @@ class Run:
         self.network = self.choice.network
         self.inputs = self.choice.make_inputs(train.problems, train.texts_per_problem)
         self.dev_inputs = self.choice.make_inputs(dev.problems, dev.texts_per_problem)
-        self.optimiser = _make_optimiser(self.network, settings)
+        weights = list(self.network.parameters())
+        matrices, rest = ([w for w in weights if (w.ndim >= 2) == wide] for wide in (True, False))
+        self.optimiser = require("torch", "models").optim.AdamW(
+            [
+                {"params": matrices, "weight_decay": settings.weight_decay},
+                {"params": rest, "weight_decay": 0.0},
+            ],
+            lr=settings.learning_rate,
+            fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
+        )
         self.best_weights: dict[str, Any] = {}
         self.steps_per_epoch = -(-len(train) // settings.batch_size)
         self.chunk_size = settings.batch_size
@@ -339,30 +344,24 @@ class Run:
         size = self.settings.batch_size
         batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
         self.network.train()
+        steps = self.settings.epochs * self.steps_per_epoch
+        rising = self.settings.warmup * steps  # afterwards the rate falls to 0
         total = 0.0
         with torch.random.fork_rng():
             torch.manual_seed(int(generator.integers(2**62)))
             for at, batch in enumerate(batches, epoch * self.steps_per_epoch):
-                loss = self._train_step(batch, at)
+                rate = (at + 1) / rising if at < rising else (steps - at) / max(1.0, steps - rising)
+                for group in self.optimiser.param_groups:
+                    group["lr"] = self.settings.learning_rate * min(1.0, rate)
+                loss = self._compute_gradient(batch)
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
+                self.optimiser.step()
                 total += loss * len(batch)
                 if on_step:
-                    steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
         right, p_value = self.dev.evaluate(self.choice.score_inputs(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
         return Epoch(total / len(self.train), whole, p_value)
-
-    def _train_step(self, batch: npt.NDArray[np.intp], step: int) -> float:
-        torch = require("torch", "models")
-        total = self.settings.epochs * self.steps_per_epoch
-        rising = self.settings.warmup * total  # afterwards the rate falls to 0
-        rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate * min(1.0, rate)
-        loss = self._compute_gradient(batch)
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
-        self.optimiser.step()
-        return loss
 
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Compute the gradient of a batch's mean loss, and return that loss.
@@ -400,20 +399,6 @@ class Run:
         loss = self.train.compute_loss(scores, answers) / batch_size
         loss.backward()
         return float(loss.detach())
-
-
-def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
-    torch = require("torch", "models")
-    matrices = [weights for weights in network.parameters() if weights.ndim >= 2]
-    rest = [weights for weights in network.parameters() if weights.ndim < 2]
-    return torch.optim.AdamW(
-        [
-            {"params": matrices, "weight_decay": settings.weight_decay},
-            {"params": rest, "weight_decay": 0.0},
-        ],
-        lr=settings.learning_rate,
-        fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
-    )
 
 
 Weights = dict[str, Any]

@@ -110,10 +110,6 @@ class Frame:
     corners: tuple[tuple[tuple[str, ...], ...], ...]
 
     @property
-    def wording_count(self) -> int:
-        return len(self.corners[0][0])
-
-    @property
     def length_spread(self) -> int:
         """The difference, in words, between the longest and the shortest sentence."""
         lengths = [
@@ -255,7 +251,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
         frame=frame,
         varied_part="trigger" if rng.random() < 0.5 else "hinge",
         fixed_part=int(rng.random() < 0.5),
-        synonym=int(rng.random() * frame.wording_count),
+        synonym=int(rng.random() * len(frame.corners[0][0])),
         options=draw_options(frame, fillers, rng),
         lists_b_first=rng.random() < 0.5,
         fill=fill,

@@ -280,9 +280,18 @@ def simulate_votes(
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:
-        chosen = _draw_judges([dataset[row] for row in rows], judges, people, rng)
+        origins = [dataset[row].origin for row in rows]
+        authors = {origin.author for origin in origins if origin}
+        order = rng.permutation(len(people)).tolist()
+        eligible = [people[place] for place in order if people[place] not in authors]
+        if len(eligible) < judges * len(rows):
+            raise DataError(
+                f"the twin of {dataset.ids[rows[0]]!r} needs {judges * len(rows)} judges who are "
+                f"not its author, but the pool of {len(people)} has only {len(eligible)}; enlarge "
+                "the pool or use fewer judges"
+            )
         for place, row in enumerate(rows):
-            mine = chosen[place * judges : (place + 1) * judges]
+            mine = eligible[place * judges : (place + 1) * judges]
             ambiguous = rng.random() < ambiguous_rate
             associative = rng.random() < associative_rate
             for judge in mine:
@@ -290,21 +299,6 @@ def simulate_votes(
                     dataset[row], judge, error_of[judge], ambiguous, associative, rng
                 )
     return tuple(chain(*votes))
-
-
-def _draw_judges(
-    halves: list[Problem], judges: int, people: tuple[str, ...], rng: Rng
-) -> list[str]:
-    authors = {half.origin.author for half in halves if half.origin}
-    order = rng.permutation(len(people)).tolist()
-    eligible = [people[place] for place in order if people[place] not in authors]
-    needed = judges * len(halves)
-    if len(eligible) < needed:
-        raise DataError(
-            f"the twin of {halves[0].id!r} needs {needed} judges who are not its author, but the "
-            f"pool of {len(people)} has only {len(eligible)}; enlarge the pool or use fewer judges"
-        )
-    return eligible[:needed]
 
 
 def _draw_votes(

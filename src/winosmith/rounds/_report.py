@@ -38,15 +38,18 @@ def make_round_page(
         next_round: the problems for the next round.
         subtitle: the line under the heading.
     """
+    lead = "This is the first round."
+    if not _is_first(changes):
+        lead = (
+            "This round and the previous one. A change is not necessarily an improvement, because "
+            "the problems differ."
+        )
     sections = [
         report.Section("In short", [report.Cards(_make_cards(record))]),
         report.Section(
             "What changed",
             [make_changes_table(changes, record), *make_previous_split_blocks(record.get("sides"))],
-            lead="This is the first round."
-            if _is_first(changes)
-            else "This round and the previous one. A change is not necessarily an improvement, "
-            "because the problems differ.",
+            lead=lead,
         ),
         report.Section("The solvers", [_make_solvers_table(record)]),
         report.Section("The next round", _make_next_blocks(next_round)),
@@ -95,22 +98,15 @@ def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> 
     note = "The linear model is trained and tested on halves that were filtered separately."
     if artifacts["after"] is None:
         note = str(artifacts.get("verdict", ""))
-    return report.Table(
-        "This round" if _is_first(changes) else "This round and the previous one",
-        ["result", "previous", "this", "change"],
-        [
-            [
-                change.name,
-                *(
-                    None if value is None else format_value(value, change.format_spec)
-                    for value in (change.old, change.new)
-                ),
-                change.difference_text,
-            ]
-            for change in changes
-        ],
-        note=note,
-    )
+    rows: list[list[report.Value]] = []
+    for change in changes:
+        old, new = (
+            None if value is None else format_value(value, change.format_spec)
+            for value in (change.old, change.new)
+        )
+        rows.append([change.name, old, new, change.difference_text])
+    title = "This round" if _is_first(changes) else "This round and the previous one"
+    return report.Table(title, ["result", "previous", "this", "change"], rows, note=note)
 
 
 def _is_first(changes: Sequence[Change]) -> bool:
@@ -184,12 +180,9 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
             passages = [
                 [_make_passage(problem, status[problem.id])] for problem in problems[:MAX_SHOWN]
             ]
-            more = (
-                f"Only {MAX_SHOWN} are shown; {name}.jsonl contains all."
-                if len(problems) > MAX_SHOWN
-                else ""
-            )
-            blocks.append(report.Passages(title, passages, note=more))
+            more = f"Only {MAX_SHOWN} are shown; {name}.jsonl contains all."
+            note = more * (len(problems) > MAX_SHOWN)
+            blocks.append(report.Passages(title, passages, note=note))
     return blocks
 
 
@@ -269,14 +262,10 @@ def pair_results(current: Mapping[str, Any], previous: Mapping[str, Any] | None)
     """
     earlier: Mapping[str, Any] = previous or {}
     names = list(dict.fromkeys([*current["solvers"], *earlier.get("solvers", {})]))
-    figures = [
-        *_METRICS,
-        *(
-            (f"{name}: {what}", ("solvers", name, *path), form)
-            for name in names
-            for what, path, form in _SOLVER_METRICS
-        ),
-    ]
+    figures = list(_METRICS)
+    for name in names:
+        for what, path, form in _SOLVER_METRICS:
+            figures.append((f"{name}: {what}", ("solvers", name, *path), form))
     found = [
         Change(what, _get_at_path(earlier, path), _get_at_path(current, path), form)
         for what, path, form in figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,13 +60,6 @@ def collect_predictions(
                 file.write((stored / name).read_bytes())
     if not all(map(folder.is_finished, every)):
         made = make_solver(rule, base_folder, train if rule.learn else None)
-        record = {
-            "solver": rule.solver,
-            "learnt": rule.learn,
-            "revision": made.revision,
-            "digest": made.digest,
-            "about": made.about,
-        }
         done = 0
         for part, name in names.items():
 
@@ -76,6 +70,13 @@ def collect_predictions(
             solve.predict_to_file(made.solver, sets[part], path, on_progress=advance)
             folder.add(name)
             done += len(sets[part])
+        record = {
+            "solver": rule.solver,
+            "learnt": rule.learn,
+            "revision": made.revision,
+            "digest": made.digest,
+            "about": made.about,
+        }
         with folder.write(about) as file:
             json.dump(record, file, indent=1, ensure_ascii=False, sort_keys=True)
             file.write("\n")
@@ -146,19 +147,11 @@ def measure_solver(
         return SolverResult(None, None, old, removed_count, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
-    return SolverResult(
-        score.accuracy, score.twins, old, removed_count, seen, _measure_stability(graded, seed)
-    )
-
-
-def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
-    found = zip(graded.dataset, depths(graded.dataset), strict=True)
-    if not any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
-        return None
-    try:
-        return metrics.measure_stability(graded, seed=seed)
-    except MissingExtraError:
-        return None
+    stability, found = None, zip(dataset, depths(dataset), strict=True)
+    if any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
+        with contextlib.suppress(MissingExtraError):
+            stability = metrics.measure_stability(graded, seed=seed)
+    return SolverResult(score.accuracy, score.twins, old, removed_count, seen, stability)
 
 
 @dataclass(frozen=True)

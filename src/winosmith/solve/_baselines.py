@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from winosmith import metrics, seen
 from winosmith.dataset import Dataset
@@ -234,9 +233,19 @@ class WordAssociation:
             problems: solved problems with any number of options.
             smoothing: number added to each count, above 0.
         """
-        times, known = _count_pairs(problems)
-        weights = metrics.compute_pmi(times, smoothing)[0].tolist()
-        by_pair = {pair: (weight,) for pair, weight in zip(known, weights, strict=True)}
+        column: dict[str, int] = {}
+        correct, incorrect = array("q"), array("q")  # small, so that a server can often retrain
+        for problem in problems:
+            for option, pairs in enumerate(_list_pairs_by_option(problem)):
+                times = correct if option == problem.answer else incorrect
+                for pair in pairs:
+                    number = column.setdefault(pair, len(column))
+                    if number == len(correct):
+                        correct.append(0)
+                        incorrect.append(0)
+                    times[number] += 1
+        weights = metrics.compute_pmi(np.array([correct, incorrect]), smoothing)[0].tolist()
+        by_pair = {pair: (weight,) for pair, weight in zip(column, weights, strict=True)}
         return cls("pairs", by_pair, smoothing)
 
     @property
@@ -257,23 +266,23 @@ class WordAssociation:
                 unknown.
         """
         problems = _add_pronouns(problems, self.sees)
-        if self.features == "words":
-            check_two_options(problems, ADVICE)
-            return [self._score_by_mention(problem) for problem in problems]
-        return [
-            tuple(
-                sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
-                for pairs in _list_pairs_by_option(p)
-            )
-            for p in problems
-        ]
-
-    def _score_by_mention(self, problem: Problem) -> tuple[float, ...]:
-        known = [
-            self.weights[word] for word in _split_words(problem.sentence) if word in self.weights
-        ]
-        first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
-        return (second, first) if metrics.find_first_mentioned(problem) else (first, second)
+        if self.features == "pairs":
+            return [
+                tuple(
+                    sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
+                    for pairs in _list_pairs_by_option(p)
+                )
+                for p in problems
+            ]
+        check_two_options(problems, ADVICE)
+        scores = []
+        for problem in problems:
+            words = _split_words(problem.sentence)
+            known = [self.weights[word] for word in words if word in self.weights]
+            first, second = (sum((weight[place] for weight in known), 0.0) for place in (0, 1))
+            is_swapped = metrics.find_first_mentioned(problem)
+            scores.append((second, first) if is_swapped else (first, second))
+        return scores
 
 
 def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
@@ -294,22 +303,3 @@ def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:
     sentence = sorted(set(_split_words(problem.sentence)))
     for option in problem.options:
         yield [f"{own} {word}" for own in sorted(set(_split_words(option))) for word in sentence]
-
-
-def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the counts of pairs with correct and incorrect options, (2, pairs), and the pairs.
-
-    Only the counts are in memory, so that a server can retrain regularly.
-    """
-    column: dict[str, int] = {}
-    correct, incorrect = array("q"), array("q")
-    for problem in problems:
-        for option, pairs in enumerate(_list_pairs_by_option(problem)):
-            times = correct if option == problem.answer else incorrect
-            for pair in pairs:
-                number = column.setdefault(pair, len(column))
-                if number == len(correct):
-                    correct.append(0)
-                    incorrect.append(0)
-                times[number] += 1
-    return np.array([correct, incorrect]), list(column)

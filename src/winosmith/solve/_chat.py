@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal
 
-from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Reply
+from winosmith.chat import ChatError, ChatModel, Client, Message, Reply
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, join_ids
 from winosmith.problem import BLANK, Problem
@@ -163,7 +163,16 @@ class ChatSolver:
             for draw in range(len(self.shots))
             for order in make_orders(len(problem.options), swap=self.swap)
         ]
-        replies = self._collect_replies([self._make_conversation(*one) for one in questions])
+        conversations = [self._make_conversation(*one) for one in questions]
+        model = self.model
+        if self.scoring == "logprobs" and isinstance(model, Client):
+            also = {"logprobs": True, "top_logprobs": _TOP_TOKENS}
+            model = replace(model, extra={**also, **model.extra})
+        replies = (
+            model.ask(conversations)
+            if isinstance(model, Client)
+            else list(map(model, conversations))
+        )
         asked = tuple(
             self._parse_reply(*one, reply) for one, reply in zip(questions, replies, strict=True)
         )
@@ -187,14 +196,6 @@ class ChatSolver:
         asks = problem.blank is None and self.instruction is None
         instruction = INSTRUCTIONS["question"] if asks else self.opening
         return (Message("user", f"{instruction}\n\n{turns[0].content}"), *turns[1:])
-
-    def _collect_replies(self, conversations: Sequence[Messages]) -> list[Reply]:
-        if not isinstance(self.model, Client):
-            return [self.model(messages) for messages in conversations]
-        if self.scoring == "reply":
-            return self.model.ask(conversations)
-        also = {"logprobs": True, "top_logprobs": _TOP_TOKENS}
-        return replace(self.model, extra={**also, **self.model.extra}).ask(conversations)
 
     def _parse_reply(self, problem: Problem, draw: int, order: Order, reply: Reply) -> ParsedReply:
         if self.scoring == "logprobs":
@@ -466,12 +467,35 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     known = [_normalize_text(option) for option in options]
     # options that consist of punctuation, or differ only in it, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
-    announced = (_find_announced_option, _find_option_on_own_line, _find_option_at_start)
-    for find in (*announced, _find_praised_option, _find_option_in_blank, _find_mentioned_option):
-        found = set(find(said, known, _normalize_text(sentence, keep=BLANK)))
-        if found:
-            return found.pop() if len(found) == 1 else None
-    return None
+    choices = _find_choices(said, known, _normalize_text(sentence, keep=BLANK))
+    found: set[int] = next(filter(None, choices), set())
+    return found.pop() if len(found) == 1 else None
+
+
+def _find_choices(text: str, options: Sequence[str], sentence: str) -> Iterator[set[int]]:
+    """Yield the options that each item of the list in `parse_answer` finds."""
+    for mark in reversed(list(_ANNOUNCEMENT.finditer(text))):
+        searched = text[mark.end() : mark.end() + _SEARCHED_CHARACTERS].lstrip()
+        rest = re.split(r"\n\s*\n|(?<=[.!?])\s", searched, maxsplit=1)[0]
+        yield {option for option, _ in _match_line_start(rest, options)}
+    lines = text.splitlines()
+    found = (pair for line in lines for pair in _match_line_start(line, options))
+    yield {option for option, rest in found if not rest}
+    first, *others = [line for line in lines if line.strip()] or [""]
+    begun = [first, *(line for line in others if re.match(_LABEL, line))]
+    yield {option for line in begun for option, _ in _match_line_start(line, options)}
+    flat = " ".join(text.split())
+    mentions = list(_find_mentions(flat, options))
+    yield {option for option, end in mentions if _APPROVAL.match(flat, end)}
+    if BLANK in sentence:
+        before, after = (part.split() for part in sentence.split(BLANK, 1))
+        filled = set()
+        for option, words in enumerate(options):
+            near = " ".join((*before[-_CONTEXT_WORDS:], words, *after[:_CONTEXT_WORDS]))
+            if re.search(rf"(?<!\w){re.escape(near.replace(' .', '.'))}(?!\w)", flat):
+                filled.add(option)
+        yield filled
+    yield {option for option, _ in mentions}
 
 
 def _normalize_text(text: str, keep: str = "") -> str:
@@ -482,39 +506,6 @@ def _normalize_text(text: str, keep: str = "") -> str:
     lines = (re.sub(r"[ \t\xa0]+", " ", line).strip(" #>•") for line in text.split("\n"))
     # a dash before a digit is a sign, before anything else a bullet
     return "\n".join(re.sub(r"^-(?!\d)[ #>•-]*|[ -]+$", "", line) for line in lines)
-
-
-def _find_announced_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    for mark in reversed(list(_ANNOUNCEMENT.finditer(text))):
-        rest = re.split(
-            r"\n\s*\n|(?<=[.!?])\s",
-            text[mark.end() : mark.end() + _SEARCHED_CHARACTERS].lstrip(),
-            maxsplit=1,
-        )[0]
-        found = {option for option, _ in _match_line_start(rest, options)}
-        if found:
-            yield from found
-            return
-
-
-def _find_option_on_own_line(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    for line in text.splitlines():
-        yield from (option for option, rest in _match_line_start(line, options) if not rest)
-
-
-def _find_option_at_start(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    first, *others = [line for line in text.splitlines() if line.strip()] or [""]
-    yield from (option for option, _ in _match_line_start(first, options))
-    for line in others:
-        if re.match(_LABEL, line):
-            yield from (option for option, _ in _match_line_start(line, options))
-
-
-def _find_praised_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    flat = " ".join(text.split())
-    yield from (
-        option for option, end in _find_mentions(flat, options) if _APPROVAL.match(flat, end)
-    )
 
 
 def _match_line_start(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -546,22 +537,6 @@ def _match_option(line: str, options: Sequence[str]) -> Iterator[tuple[int, str]
 
 def _strip_article(text: str) -> str:
     return re.sub(r"^(?:the|a|an)\s+", "", text)
-
-
-def _find_option_in_blank(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    if BLANK not in sentence:
-        return
-    flat = " ".join(text.split())
-    before, after = (part.split() for part in sentence.split(BLANK, 1))
-    for option, words in enumerate(options):
-        near = " ".join((*before[-_CONTEXT_WORDS:], words, *after[:_CONTEXT_WORDS]))
-        if re.search(rf"(?<!\w){re.escape(near.replace(' .', '.'))}(?!\w)", flat):
-            yield option
-
-
-def _find_mentioned_option(text: str, options: Sequence[str], sentence: str) -> Iterator[int]:
-    flat = " ".join(text.split())
-    yield from (option for option, _ in _find_mentions(flat, options))
 
 
 def _find_mentions(text: str, options: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -106,7 +106,8 @@ class FullTextIndex:
         Raises:
             OutputError: the index was damaged or removed.
         """
-        quoted = [f'"{words}"' for words in map(_normalize_phrase, phrases) if words]
+        cleaned = ("".join(c if c.isalnum() or ord(c) > 127 else " " for c in p) for p in phrases)
+        quoted = [f'"{" ".join(words)}"' for words in map(str.split, cleaned) if words]
         if not quoted:
             return []
         ask = "SELECT text FROM passages WHERE passages MATCH ? ORDER BY rank, rowid LIMIT ?"
@@ -114,13 +115,9 @@ class FullTextIndex:
             return [row[0] for row in self._db.execute(ask, (" AND ".join(quoted), limit))]
 
 
-def _normalize_phrase(phrase: str) -> str:
-    kept = "".join(c if c.isalnum() or ord(c) > 127 else " " for c in phrase)
-    return " ".join(kept.split())
-
-
 def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None) -> None:
     """Write the index under a temporary name, then rename it."""
+    report_progress = on_progress or (lambda text, texts, passages: None)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         draft, total = Path(folder) / path.name, 0
         with closing(sqlite3.connect(draft)) as db, db:
@@ -130,10 +127,8 @@ def _build_index(path: Path, texts: Sequence[Path], on_progress: Progress | None
                 while batch := [(passage,) for passage in islice(unread, _BATCH_SIZE)]:
                     db.executemany("INSERT INTO passages (text) VALUES (?)", batch)
                     total += len(batch)
-                    if on_progress:
-                        on_progress(number, len(texts), total)
-                if on_progress:
-                    on_progress(number + 1, len(texts), total)
+                    report_progress(number, len(texts), total)
+                report_progress(number + 1, len(texts), total)
             db.execute("INSERT INTO passages (passages) VALUES ('optimize')")
         draft.replace(path)
 
@@ -166,18 +161,13 @@ _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“
 
 def list_texts(collection: str | Path) -> list[Path]:
     collection = Path(collection)
-    if collection.is_dir():
-        found = sorted(path for path in collection.rglob("*") if _is_text_file(path))
-    else:
-        found = [collection] if _is_text_file(collection) else []
+    candidates = collection.rglob("*") if collection.is_dir() else [collection]
+    named = (path for path in candidates if path.name.lower().endswith(_SUFFIXES))
+    found = sorted(path for path in named if path.is_file())
     if not found:
         what = "has" if collection.exists() else "does not exist, so it has"
         raise FormatError(f"{what} no text ({', '.join(_SUFFIXES)})", collection)
     return found
-
-
-def _is_text_file(path: Path) -> bool:
-    return path.name.lower().endswith(_SUFFIXES) and path.is_file()
 
 
 def read_passages(path: Path) -> Iterator[str]:

@@ -229,13 +229,21 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     """
     check_blanks([problem], "knowledge hunting")
     cut, blank = tokenize_with_blank(problem)
-    flags = _flag_search_words(problem, cut, tagger)
+    excluded = {t.lower() for option in problem.options for t in tokenize(option)}
+    flags = [_is_content(t) and t.lower() not in excluded for t in cut]
+    if tagger is not None:
+        tags = [tag for _, tag in tagger(cut)]
+        flags = [c and tag.startswith(("V", "J")) for c, tag in zip(flags, tags, strict=True)]
     low, high, side = _find_blank_predicate(cut, flags, blank or 0)
     agent, patient, start, end = _find_options(problem, cut)
     between = cut[start:end]
     is_passive = find_passive_auxiliary(between, slice(0, len(between))) is not None
     if is_passive and "by" in map(str.lower, between[-2:]):
         agent, patient = patient, agent  # "was chased … by"
+    last_words = (
+        next((t for t in reversed(tokenize(option)) if any(map(str.isalnum, t))), "")
+        for option in problem.options
+    )
     return Query(
         context=_make_terms(cut, flags, start, end),
         query=_make_terms(cut, flags, low, high),
@@ -243,18 +251,9 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
         is_passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
-        heads=tuple(map(_find_head_noun, problem.options)),
+        heads=tuple(word if word.islower() else None for word in last_words),
         stems=frozenset(stem(t) for t in cut if _is_content(t)),
     )
-
-
-def _flag_search_words(problem: Problem, words: list[str], tagger: Tagger | None) -> list[bool]:
-    excluded = {t.lower() for option in problem.options for t in tokenize(option)}
-    content = [_is_content(t) and t.lower() not in excluded for t in words]
-    if tagger is None:
-        return content
-    tags = [tag for _, tag in tagger(words)]
-    return [c and tag.startswith(("V", "J")) for c, tag in zip(content, tags, strict=True)]
 
 
 def _is_content(token: str) -> bool:
@@ -303,11 +302,6 @@ def _make_terms(words: list[str], flags: list[bool], start: int, end: int) -> tu
             term = Term(" ".join(lowered), tuple(map(stem, lowered)), is_negated(words, low))
             found.setdefault(term.text, term)
     return tuple(found.values())
-
-
-def _find_head_noun(option: str) -> str | None:
-    last = next((t for t in reversed(tokenize(option)) if any(map(str.isalnum, t))), "")
-    return last if last.islower() else None
 
 
 def find_role_evidence(

@@ -329,24 +329,19 @@ class Ensemble:
         if not self.solvers:
             raise InputError("an ensemble needs at least one solver")
         given = [solver.score(problems) for solver in self.solvers]
-        return [
-            tuple(map(float, self._combine(np.array(own, np.float64))))
-            for own in zip(*given, strict=True)
-        ]
-
-    def _combine(self, scores_by_solver: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return one score per option, (options,), from `scores_by_solver`, (solvers, options)."""
-        product: npt.NDArray[np.float64] = scores_by_solver.sum(0)
-        if self.combine == "product":
-            return product
-        bests = [list(find_best_options(own.tolist())) for own in scores_by_solver]
-        votes = np.zeros(scores_by_solver.shape[1])
-        for best in bests:
-            votes[best] += 1 / len(best)
-        step = 1 / np.lcm.reduce([len(best) for best in bests])  # the smallest difference of votes
-        share = np.exp(product - product.max())
-        tie: npt.NDArray[np.float64] = votes + step / 2 * share / share.sum()
-        return tie
+        scores = []
+        for by_solver in zip(*given, strict=True):
+            combined = np.array(by_solver, np.float64).sum(0)
+            if self.combine == "vote":
+                bests = [list(find_best_options(list(map(float, own)))) for own in by_solver]
+                votes = np.zeros(len(combined))
+                for best in bests:
+                    votes[best] += 1 / len(best)
+                step = 1 / np.lcm.reduce(list(map(len, bests)))  # the smallest difference of votes
+                share = np.exp(combined - combined.max())
+                combined = votes + step / 2 * share / share.sum()
+            scores.append(tuple(map(float, combined)))
+        return scores
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ is in no list may be a person or a thing, so it may be the referent of either ki
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from winosmith.text import FUNCTION_WORDS
 from winosmith.validate import find_gender
@@ -221,11 +221,7 @@ def _is_possessive(words: Sequence[str], index: int) -> bool:
 
 
 def is_same_noun(first: str | None, second: str | None) -> bool:
-    if (
-        first is None
-        or second is None
-        or not PRONOUNS.keys().isdisjoint((first.lower(), second.lower()))
-    ):
+    if first is None or second is None or PRONOUNS.keys() & {first.lower(), second.lower()}:
         return False
     return stem(first) == stem(second)
 
@@ -254,17 +250,11 @@ def _may_refer(pronoun_group: str, noun: str) -> bool:
         return is_plural(noun)
     if pronoun_group not in ("it", *_GENDERS) or is_plural(noun):
         return False
-    kind = _classify_noun(noun)
+    gender, lowered = find_gender(noun), noun.lower()
+    is_person = lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")) or bool(gender)
     if pronoun_group == "it":
-        return kind != "person" and noun.islower()
-    return kind != "thing" and find_gender(noun) in (None, _GENDERS[pronoun_group])
-
-
-def _classify_noun(noun: str) -> Literal["person", "thing"] | None:
-    lowered = noun.lower()
-    if find_gender(noun) or lowered in _PEOPLE or lowered.endswith(("man", "woman", "person")):
-        return "person"
-    return "thing" if lowered in _THINGS else None
+        return not is_person and noun.islower()
+    return (is_person or lowered not in _THINGS) and gender in (None, _GENDERS[pronoun_group])
 
 
 def is_boundary(token: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -117,35 +117,28 @@ class TwoWay:
 
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return one score per option, from the scores of all pairs."""
-        asked = [pair for problem in problems for pair in _iter_option_pairs(problem)]
+        asked: list[Problem] = []
+        for problem in problems:
+            if len(problem.options) == 2:
+                asked.append(problem)
+                continue
+            for pair in combinations(problem.options, 2):
+                name = ":".join([problem.id, *sorted(pair)])
+                asked.append(replace(problem, id=name, options=pair, answer=None))
         given = iter(self.solver.score(asked))
-        return [
-            next(given)
-            if len(problem.options) == 2
-            else _average_differences(len(problem.options), given)
-            for problem in problems
-        ]
-
-
-def _iter_option_pairs(problem: Problem) -> Iterator[Problem]:
-    if len(problem.options) == 2:
-        yield problem
-        return
-    for one, other in combinations(range(len(problem.options)), 2):
-        yield replace(
-            problem,
-            id=":".join([problem.id, *sorted((problem.options[one], problem.options[other]))]),
-            options=(problem.options[one], problem.options[other]),
-            answer=None,
-        )
-
-
-def _average_differences(options: int, scores: Iterator[tuple[float, ...]]) -> tuple[float, ...]:
-    sums = [0.0] * options
-    for (one, other), (first, second) in zip(combinations(range(options), 2), scores, strict=False):
-        sums[one] += first - second
-        sums[other] += second - first
-    return tuple(total / (options - 1) for total in sums)
+        scores = []
+        for problem in problems:
+            count = len(problem.options)
+            if count == 2:
+                scores.append(next(given))
+                continue
+            sums = [0.0] * count
+            for one, other in combinations(range(count), 2):
+                first, second = next(given)
+                sums[one] += first - second
+                sums[other] += second - first
+            scores.append(tuple(total / (count - 1) for total in sums))
+        return scores
 
 
 _CHUNK = 256
@@ -192,8 +185,16 @@ def predict_to_file(
     stated = {**getattr(solver, "parameters", {}), **(parameters or {})}
     name = str(stated.pop("solver", type(solver).__name__))
     header = answers.prediction_header(dataset, name, stated)
-    if path.exists() and _can_reuse(path, header, force):
-        return answers.read_predictions(path, dataset)
+    if path.exists():
+        if not path.is_file():
+            raise OutputError(f"{path} is not a file; choose another path")
+        with path.open(encoding="utf-8", errors="replace") as existing:
+            held = existing.readline().rstrip("\n")
+        if held != header and not force:
+            difference = _describe_difference(held, header)
+            raise OutputError(f"{path} {difference}; choose another file, or add `force=True`")
+        if not force:
+            return answers.read_predictions(path, dataset)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -229,18 +230,6 @@ def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Predic
     if not _last_solver or _last_solver[0] != solver:
         _last_solver[:] = [solver]
     return predict(_last_solver[0], chunk)
-
-
-def _can_reuse(path: Path, header: str, force: bool) -> bool:
-    if not path.is_file():
-        raise OutputError(f"{path} is not a file; choose another path")
-    with path.open(encoding="utf-8", errors="replace") as file:
-        held = file.readline().rstrip("\n")
-    if held != header and not force:
-        raise OutputError(
-            f"{path} {_describe_difference(held, header)}; choose another file, or add `force=True`"
-        )
-    return not force
 
 
 def _keep_complete_chunks(path: Path, file: IO[str], header: str, force: bool) -> int:

@@ -225,14 +225,10 @@ def make_accuracy_lines(
     """
     lines: dict[str, list[AccuracyLine]] = {}
     for name in TARGETS:
-        mine = [
-            AccuracyLine(
-                system, solved.comparable_accuracy.value, user_accuracy=solved.comparable_accuracy
-            )
-            for system, own in results.items()
-            for solved in own
-            if solved.data == name
-        ]
+        mine = []
+        for system, own in results.items():
+            accuracies = [solved.comparable_accuracy for solved in own if solved.data == name]
+            mine += [AccuracyLine(system, one.value, user_accuracy=one) for one in accuracies]
         if mine:
             printed = [
                 AccuracyLine(
@@ -292,6 +288,7 @@ class GenderLine(Result):
 
 def make_gender_lines(results: Mapping[str, Sequence[TransferResult]]) -> list[GenderLine]:
     """Return WinoGrande's table 7 with the user's systems, or [] if none has a gender gap."""
+    gaps = [(system, solved.gap) for system, own in results.items() for solved in own]
     mine = [
         GenderLine(
             system,
@@ -299,8 +296,7 @@ def make_gender_lines(results: Mapping[str, Sequence[TransferResult]]) -> list[G
             (100 * gap.female.gotcha.value, 100 * gap.male.gotcha.value),
             (100 * gap.female.value, 100 * gap.male.value),
         )
-        for system, own in results.items()
-        for gap in (solved.gap for solved in own)
+        for system, gap in gaps
         if gap is not None
     ]
     if not mine:
@@ -335,28 +331,38 @@ def make_transfer_sections(
         withheld: the reasons why other data sets were not solved.
     """
     lines = make_accuracy_lines(results)
-    sections = [
-        Section(
-            TARGETS[name],
-            [_make_accuracy_table(name, own), *_write_notes(name, results, own)],
-            "; ".join(
-                f"{line.system}: {percent(line.accuracy)} ({line.user_accuracy.in_words})"
-                for line in own
-                if line.user_accuracy
-            ),
+    all_solved = [(system, one) for system, own in results.items() for one in own]
+    sections = []
+    for name, own in lines.items():
+        solved = [(system, one) for system, one in all_solved if one.data == name]
+        notes = dict.fromkeys(note for _, one in solved for note in one.notes)
+        counts = [f"{line.system}: {line.counts}" for line in own if line.counts]
+        blocks: list[Table | Text] = [_make_accuracy_table(name, own)]
+        if notes or counts:
+            blocks.append(Text([*notes, *counts], "list"))
+        blocks.append(Text([f"Signature: {system}: {one.signature}" for system, one in solved]))
+        lead = "; ".join(
+            f"{line.system}: {percent(line.accuracy)} ({line.user_accuracy.in_words})"
+            for line in own
+            if line.user_accuracy
         )
-        for name, own in lines.items()
-    ]
+        sections.append(Section(TARGETS[name], blocks, lead))
     gender = make_gender_lines(results)
     if gender:
         rows = make_table("Accuracy on Winogender by gender, and the gaps", gender)
         sections.append(Section("Gender gap on Winogender (table 7)", [rows], GENDER_NOTE))
     if withheld:
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
-    return [
-        *sections,
-        Section("Impossible printed numbers", [_make_impossible_block(lines)], IMPOSSIBLE_NOTE),
+    impossible = [
+        [TARGETS[name], line.system, line.counts]
+        for name, own in lines.items()
+        for line in own
+        if line.is_impossible
     ]
+    block: Table | Text = Text(["All printed numbers for these data sets are possible."])
+    if impossible:
+        block = Table("Impossible numbers", ["data set", "system", "why"], impossible)
+    return [*sections, Section("Impossible printed numbers", [block], IMPOSSIBLE_NOTE)]
 
 
 GENDER_NOTE = (
@@ -373,40 +379,13 @@ IMPOSSIBLE_NOTE = (
 
 
 def _make_accuracy_table(name: str, lines: Sequence[AccuracyLine]) -> Table:
-    rows = [
-        [
-            f"→ {line.system}" if line.user_accuracy else line.system,
-            line.printed or to_fixed(100 * line.accuracy),
-            "" if line.user_accuracy is None else percent_span(line.user_accuracy.interval),
-            line.user_accuracy.in_words
-            if line.user_accuracy
-            else f"table {line.table}"
-            if line.table
-            else "section 1",
-        ]
-        for line in lines
-    ]
+    rows = []
+    for line in lines:
+        number = line.printed or to_fixed(100 * line.accuracy)
+        if own := line.user_accuracy:
+            rows.append([f"→ {line.system}", number, percent_span(own.interval), own.in_words])
+        else:
+            source = f"table {line.table}" if line.table else "section 1"
+            rows.append([line.system, number, "", source])
     head: list[Column | str] = ["system", Column("%", numeric=True), "95 % interval", "printed in"]
     return Table(f"Accuracy on {TARGETS[name]}", head, rows)
-
-
-def _write_notes(
-    name: str, results: Mapping[str, Sequence[TransferResult]], lines: Sequence[AccuracyLine]
-) -> list[Text]:
-    solved = [(system, one) for system, own in results.items() for one in own if one.data == name]
-    notes = dict.fromkeys(note for _, one in solved for note in one.notes)
-    counts = [f"{line.system}: {line.counts}" for line in lines if line.counts]
-    signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
-    return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
-
-
-def _make_impossible_block(lines: Mapping[str, Sequence[AccuracyLine]]) -> Table | Text:
-    rows = [
-        [TARGETS[name], line.system, line.counts]
-        for name, own in lines.items()
-        for line in own
-        if line.is_impossible
-    ]
-    if not rows:
-        return Text(["All printed numbers for these data sets are possible."])
-    return Table("Impossible numbers", ["data set", "system", "why"], rows)
