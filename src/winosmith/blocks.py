@@ -317,10 +317,12 @@ def find_contradictions(
     >>> find_contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
     [[0, 1]]
     """
-    groups = find_copies(dataset) if groups is None else groups
-    return [
-        list(rows) for rows in groups if len(_get_correct_options(dataset[row] for row in rows)) > 1
-    ]
+    found = []
+    for rows in find_copies(dataset) if groups is None else groups:
+        copies = [dataset[row] for row in rows]
+        if len({_fold_case(p)[p.answer] for p in copies if p.answer is not None}) > 1:
+            found.append(list(rows))
+    return found
 
 
 def normalize_tokens(text: str) -> str:
@@ -335,10 +337,6 @@ def _lower(text: str) -> str:
 def _fold_case(problem: Problem) -> tuple[str, ...]:
     lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
-
-
-def _get_correct_options(problems: Iterable[Problem]) -> set[str]:
-    return {_fold_case(p)[p.answer] for p in problems if p.answer is not None}
 
 
 def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:

@@ -79,15 +79,11 @@ def find_published(name: str) -> PublishedDataset:
     raise OutputError(f"unknown published data set {name!r}; use {names}")
 
 
-def _load_published() -> tuple[PublishedDataset, ...]:
-    text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
-    return tuple(
-        PublishedDataset(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
-        for data in tomllib.loads(text)["data"]
-    )
-
-
-PUBLISHED = _load_published()
+_TABLES = tomllib.loads(resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8"))
+PUBLISHED = tuple(
+    PublishedDataset(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
+    for data in _TABLES["data"]
+)
 
 ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback that receives a file and the number of bytes downloaded so far."""

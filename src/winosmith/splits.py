@@ -160,25 +160,21 @@ def assign_splits(
         before = find_previous_splits(dataset, groups, previous, keys)
         sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
-        sides = _fill_splits(count, wanted, most)
-    if not keys:
-        _fill_empty_splits(sides, count, wanted, [at for at, were in enumerate(before) if not were])
+        sizes, sides = dict.fromkeys(SPLITS, 0), []
+        for n in count:
+            fits = (side for side in wanted if _has_room(n, sizes[side], wanted[side], most[side]))
+            sides.append(next(fits, "train"))
+            sizes[sides[-1]] += n
+    for side, size in wanted.items() if not keys else ():  # fill empty splits
+        if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
+            new = [at for at, were in enumerate(before) if not were]
+            left = [at for at in new if count[at] and sides[at] == "train"]
+            if left:
+                sides[min(left, key=count.__getitem__)] = side
     return [
         AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
-
-
-def _fill_splits(
-    counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
-) -> list[SplitName]:
-    sizes = dict.fromkeys(SPLITS, 0)
-    found: list[SplitName] = []
-    for n in counts:
-        fitting = (side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side]))
-        found.append(next(fitting, "train"))
-        sizes[found[-1]] += n
-    return found
 
 
 def _keep_former_splits(
@@ -207,20 +203,6 @@ def _keep_former_splits(
 
 def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
     return added > 0 and current < wanted and current + added <= limit
-
-
-def _fill_empty_splits(
-    splits: list[SplitName],
-    counts: Sequence[int],
-    wanted: Mapping[SplitName, int],
-    new_groups: Sequence[int],
-) -> None:
-    """For each empty split, move the smallest new group in the training data into it."""
-    for side, size in wanted.items():
-        if size and not any(more for more, of in zip(counts, splits, strict=True) if of == side):
-            left = [at for at in new_groups if counts[at] and splits[at] == "train"]
-            if left:
-                splits[min(left, key=counts.__getitem__)] = side
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
