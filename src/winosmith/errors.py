@@ -85,6 +85,11 @@ class FormatError(InputError):
         number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
+    @classmethod
+    def advise(cls, fact: str, parameter: str, advice: str, *place: Any) -> FormatError:
+        """Make an error with advice on a parameter; see `AdvisedText`."""
+        return cls(AdvisedText(fact, parameter, advice), *place)
+
     @property
     def fact(self) -> str:
         """The reason without advice on a parameter."""

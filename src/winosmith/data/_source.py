@@ -20,7 +20,7 @@ from pathlib import Path
 
 from winosmith.data._bytes import COMPRESSED, ZIP, read_content
 from winosmith.data._place import Place, Row
-from winosmith.errors import AdvisedText, FormatError
+from winosmith.errors import FormatError
 
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
 
@@ -178,13 +178,11 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         fault = f"probably in {name}, which reads {seen!r} here"
         fault += " (or in another encoding, such as cp1250)"
         raise _make_codec_error(fault, "cp1252", path, line)
-    raise FormatError(
-        AdvisedText(
-            "the text is not UTF-8, and its encoding is unknown",
-            "encoding",
-            "; name it with `encoding=`, such as 'cp1251', 'gb18030' or 'shift_jis', or save the "
-            "file in UTF-8",
-        ),
+    raise FormatError.advise(
+        "the text is not UTF-8, and its encoding is unknown",
+        "encoding",
+        "; name it with `encoding=`, such as 'cp1251', 'gb18030' or 'shift_jis', or save the "
+        "file in UTF-8",
         path,
         line,
     )
@@ -197,13 +195,11 @@ _BYTES_SHOWN = 20
 
 
 def _make_codec_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
-    return FormatError(
-        AdvisedText(
-            f"the file is not UTF-8, but {fault}",
-            "encoding",
-            f"; name its encoding with `encoding={codec!r}`, or convert it, for example with: "
-            f"iconv -f {codec} -t utf-8",
-        ),
+    return FormatError.advise(
+        f"the file is not UTF-8, but {fault}",
+        "encoding",
+        f"; name its encoding with `encoding={codec!r}`, or convert it, for example with: "
+        f"iconv -f {codec} -t utf-8",
         path,
         line,
     )

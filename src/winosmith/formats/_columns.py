@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from winosmith.data import Record, is_missing
-from winosmith.errors import AdvisedText, FormatError, InputError
+from winosmith.errors import FormatError, InputError
 from winosmith.formats._names import (
     ANSWER,
     CHOICES,
@@ -150,12 +150,10 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
     if find_name(["premise"], names) and find_name(["question"], names) and not columns.question:
-        raise FormatError(
-            AdvisedText(
-                "the columns include a premise and a question",
-                "question",
-                ": name one or both with `question=`",
-            )
+        raise FormatError.advise(
+            "the columns include a premise and a question",
+            "question",
+            ": name one or both with `question=`",
         )
     pairs = (find_existing(pair, names) for pair in TEXT_PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
@@ -192,12 +190,10 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
     if not question and not classes and (len(choices) < 2 or table.has_words(choices)):
         blanks = [name for name in names if table.passes_in_most_rows(has_blank, name)]
         if len(blanks) > 1:
-            raise FormatError(
-                AdvisedText(
-                    f"several columns have sentences with a blank: {join_names(blanks)}",
-                    "question",
-                    "; name one with `question=`, and its options with `choices=`",
-                )
+            raise FormatError.advise(
+                f"several columns have sentences with a blank: {join_names(blanks)}",
+                "question",
+                "; name one with `question=`, and its options with `choices=`",
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
@@ -218,15 +214,13 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
             question = (text,)
     if not question:
         fact, advice = "no question column was detected", ": name one with `question=`"
-        raise FormatError(AdvisedText(fact, "question", advice + listing))
+        raise FormatError.advise(fact, "question", advice + listing)
     if not (choices or classes or distractors):
-        raise FormatError(
-            AdvisedText(
-                "no columns of choices were found",
-                "choices",
-                ": name two or more with `choices=`; if the labels in the answer column are "
-                f"themselves the choices, name that column{listing}",
-            )
+        raise FormatError.advise(
+            "no columns of choices were found",
+            "choices",
+            ": name two or more with `choices=`; if the labels in the answer column are "
+            f"themselves the choices, name that column{listing}",
         )
     if columns.choices and not columns.question and names.families:
         _refuse_unmatched_question(names, columns.choices, question)
@@ -354,12 +348,10 @@ class _Table:
         if not fits:
             return (), ()
         if question and len(fits) > 1:
-            raise FormatError(
-                AdvisedText(
-                    f"the choices may be {join_groups(map(tuple, fits))}",
-                    "choices",
-                    "; name them with `choices=`",
-                )
+            raise FormatError.advise(
+                f"the choices may be {join_groups(map(tuple, fits))}",
+                "choices",
+                "; name them with `choices=`",
             )
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
@@ -405,12 +397,10 @@ class _Table:
             is_plain and all(_has_no_family_word(name, self.names) for name in question)
         ):
             return found, bool(others)
-        raise FormatError(
-            AdvisedText(
-                f"the choices may be {join_groups((found, *others))}",
-                "question",
-                "; name the question with `question=`, and its choices with `choices=`",
-            )
+        raise FormatError.advise(
+            f"the choices may be {join_groups((found, *others))}",
+            "question",
+            "; name the question with `question=`, and its choices with `choices=`",
         )
 
     def has_words(self, names: Sequence[str]) -> bool:
@@ -480,22 +470,17 @@ def _refuse_unmatched_question(
 ) -> None:
     match = next((family for family in names.families if {*family.names} == {*choices}), None)
     if match is None and tuple(choices) in names.find_similar_groups(names.families[0]):
-        raise FormatError(
-            AdvisedText(
-                f"{join_names([*choices])} may not be the choices of {join_names(question)}, "
-                f"because there are also {join_names(names.families[0].names)}",
-                "question",
-                "; name the question with `question=`",
-            )
+        raise FormatError.advise(
+            f"{join_names([*choices])} may not be the choices of {join_names(question)}, "
+            f"because there are also {join_names(names.families[0].names)}",
+            "question",
+            "; name the question with `question=`",
         )
     if match is None or any(map(match.includes, question)):
         return
     if others := [name for name in names if match.includes(name) and name not in choices]:
-        raise FormatError(
-            AdvisedText(
-                f"the question for the choices {join_names([*choices])} may be in "
-                f"{join_names(others)}",
-                "question",
-                "; name its column with `question=`",
-            )
+        raise FormatError.advise(
+            f"the question for the choices {join_names([*choices])} may be in {join_names(others)}",
+            "question",
+            "; name its column with `question=`",
         )

@@ -358,7 +358,7 @@ def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
                     f"the answer is in {name!r} only in some rows, such as this one; use one name"
                 )
                 advice = ", or name the column with `answer=`"
-                raise FormatError(AdvisedText(reason, "answer", advice), *draft.place[:3])
+                raise FormatError.advise(reason, "answer", advice, *draft.place[:3])
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
@@ -435,12 +435,10 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         return label
     if not fits:
         draft = answered[0][0]
-        raise FormatError(
-            AdvisedText(
-                f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number",
-                "answer",
-                "; name the answer column with `answer=`, or write only letters in that column",
-            ),
+        raise FormatError.advise(
+            f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number",
+            "answer",
+            "; name the answer column with `answer=`, or write only letters in that column",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -458,13 +456,11 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
                 f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind",
                 *place[:3],
             )
-        raise FormatError(
-            AdvisedText(
-                f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
-                f"{len(unequal):,} rows, such as for {first!r} in this one",
-                "answer_is",
-                f". Choose one with `answer_is={best!r}` or `answer_is={other!r}`",
-            ),
+        raise FormatError.advise(
+            f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
+            f"{len(unequal):,} rows, such as for {first!r} in this one",
+            "answer_is",
+            f". Choose one with `answer_is={best!r}` or `answer_is={other!r}`",
             *place[:3],
         )
     return best

@@ -24,7 +24,7 @@ from pathlib import Path
 from string import digits
 
 from winosmith.data import format_cell, parse_whole_number
-from winosmith.errors import AdvisedText, FormatError
+from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, find_extra_key, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar
@@ -124,14 +124,12 @@ def refuse_unread_pairs(
     unread = _find_unread_pairs(problems, files)
     if unread is not None:
         column, rows = unread
-        raise FormatError(
-            AdvisedText(
-                f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs "
-                "that look like twins, but the column is not used for pairing",
-                "pair_by",
-                f". If it marks twins, name it with `pair_by={column!r}`, or give both halves the "
-                "same 'twin_id'; if not, use `pair_by=''`",
-            ),
+        raise FormatError.advise(
+            f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs "
+            "that look like twins, but the column is not used for pairing",
+            "pair_by",
+            f". If it marks twins, name it with `pair_by={column!r}`, or give both halves the "
+            "same 'twin_id'; if not, use `pair_by=''`",
             path,
         )
 
