@@ -66,6 +66,11 @@ class AnswerFile:
     def problems(self) -> dict[str, Problem]:
         return {problem.id: problem for problem in self.dataset}
 
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        """The key of each item that has one."""
+        return {one.id: one.answer for one in self.dataset if one.answer is not None}
+
     def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
         name = format_cell(name_or_text)
