@@ -416,8 +416,7 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
                 visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
             )
     if complete:
-        for row, fault in _find_family_faults(dataset).items():
-            wrong.setdefault(row, fault)
+        wrong = _find_family_faults(dataset) | wrong
     return dict(sorted(wrong.items()))
 
 

@@ -414,6 +414,27 @@ def _check_one_blank(sentence: str, advice: str = "") -> None:
     raise ProblemError(AdvisedText(reason, "blank", advice))
 
 
+class OutOfRangeText(str):
+    """A message about an answer that is not the number of an option.
+
+    Attributes:
+        number: the answer as a whole number; None for other values.
+        options: the number of options.
+        first: the number of the first option.
+    """
+
+    number: int | None
+    options: int
+    first: int
+
+    def __new__(
+        cls, text: str, number: int | None = None, options: int = 0, first: int = 0
+    ) -> OutOfRangeText:
+        made = super().__new__(cls, text)
+        made.number, made.options, made.first = number, options, first
+        return made
+
+
 def _check_options(options: tuple[str, ...], answer: int | None, *, has_offset: bool) -> None:
     if not isinstance(options, tuple):
         raise ProblemError(f"the options must be a tuple of texts, not {options!r}")
@@ -433,10 +454,9 @@ def _check_options(options: tuple[str, ...], answer: int | None, *, has_offset: 
         if isinstance(answer, bool) or not isinstance(answer, int):
             raise ProblemError(f"the answer must be an index or None, not {answer!r}")
         if not 0 <= answer < len(options):
-            raise ProblemError(
-                f"the answer is {answer}; with {len(options)} options it must be 0 to "
-                f"{len(options) - 1}"
-            )
+            count = len(options)
+            text = f"the answer is {answer}; with {count} options it must be 0 to {count - 1}"
+            raise ProblemError(OutOfRangeText(text, answer, count, first=0))
     different = len({*texts})
     is_ambiguous = answer is not None and texts.count(texts[answer]) > 1
     if different == 1 or is_ambiguous:

@@ -117,4 +117,4 @@ class AnswerFile:
         return found
 
     def make_error(self, reason: str, place: Place | None = None) -> FormatError:
-        return FormatError(reason, *(place[:3] if place else (self.path,)))
+        return place.make_error(reason) if place else FormatError(reason, self.path)

@@ -29,7 +29,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import check_first_id
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.records import dump_json
@@ -180,4 +180,4 @@ def _validate_record(model: type[_Model], kind: str, place: Place, record: Recor
             "missing": f"the {kind} has no {key!r}",
             "extra_forbidden": f"the {kind} has an unknown key {key!r}",
         }.get(details["type"], f"the {kind}'s {key!r} can't have {value!r}: {details['msg']}")
-        raise FormatError(reason, *place[:3]) from None
+        raise place.make_error(reason) from None

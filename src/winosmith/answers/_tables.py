@@ -592,7 +592,7 @@ def _make_predictions(
         try:
             found.append(Prediction(name, choice, () if choice is None else scores.get(name, ())))
         except ProblemError as error:
-            raise FormatError(str(error), *rows[name][0][:3]) from None
+            raise rows[name][0].make_error(str(error)) from None
     return tuple(found)
 
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from winosmith.data._place import Place, Row
-from winosmith.data._source import Source
+from winosmith.data._source import Place, Row, Source
 from winosmith.errors import FormatError
 from winosmith.outputs import unguard_cell
 
@@ -48,15 +47,11 @@ class Delimited:
 
     @cached_property
     def separator(self) -> str:
-        declared = _SEPARATOR_LINE.match(self.source.text)
-        if declared:
+        if declared := _SEPARATOR_LINE.match(self.source.text):
             return declared[1]
-        return max(_SEPARATORS, key=lambda mark: len(_split_cells(self._first_line, mark)))
-
-    @cached_property
-    def _first_line(self) -> str:
-        lines = self.source.text[self._header_start :].split("\n")
-        return next((line for line in lines if line.strip(" \t\r,;")), "")
+        lines = self.source.text.split("\n")
+        first = next((line for line in lines if line.strip(" \t\r,;")), "")
+        return max(_SEPARATORS, key=lambda mark: len(_split_cells(first, mark)))
 
     @cached_property
     def header(self) -> tuple[str, ...]:

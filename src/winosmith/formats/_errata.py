@@ -82,7 +82,7 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
             if erratum.id in places:
                 raise DataError(f"{erratum.id!r} already has an erratum ({places[erratum.id]})")
         except InputError as error:
-            raise FormatError(str(error), row.place.path, *row.place[1:3]) from None
+            raise row.place.make_error(str(error)) from None
         places[erratum.id] = str(row.place)
         found.append(erratum)
     if not found:

@@ -451,10 +451,9 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         place, first = unequal[0][0].place, unequal[0][0].answer
         if not any(best in r and other in r for _, r in unequal):  # they never contradict
             ours, theirs = ([d for d, r in unequal if kind in r] for kind in (best, other))
-            raise FormatError(
+            raise place.make_error(
                 f"{len(ours):,} answers are {KINDS[best]}, such as {ours[0].answer!r}, and "
-                f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind",
-                *place[:3],
+                f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind"
             )
         raise FormatError.advise(
             f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
@@ -475,10 +474,9 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
-        raise FormatError(
+        raise places[others[0]][0].make_error(
             f"the answers mix letters of several scripts, which may look alike: {usual} in most "
-            f"rows, {where}; use one script",
-            *places[others[0]][0][:3],
+            f"rows, {where}; use one script"
         )
 
 
