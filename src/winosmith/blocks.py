@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain, filterfalse
 from typing import TYPE_CHECKING
 
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, group_rows
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Problem
 from winosmith.text import fold, normalize, number_words, remove_invisible, split_pieces, tokenize
@@ -94,10 +94,7 @@ class _Forest:
 
     def list_trees(self) -> list[list[int]]:
         """Return the trees as lists of numbers, all in ascending order."""
-        together: dict[int, list[int]] = {}
-        for number in range(len(self._parent)):
-            together.setdefault(self.root(number), []).append(number)
-        return list(together.values())
+        return list(group_rows(map(self.root, range(len(self._parent)))).values())
 
 
 def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
@@ -137,9 +134,8 @@ class _UnjoinedRows:
         self._forest, self._rows = forest, rows
 
     def select_pending(self, numbers: Ints) -> Ints:
-        return (
-            numbers if len({self._root(row) for row in range(len(self._rows))}) > 1 else numbers[:0]
-        )
+        roots = {self._root(row) for row in range(len(self._rows))}
+        return numbers if len(roots) > 1 else numbers[:0]
 
     def needs_pair(self, first: int, second: int) -> bool:
         return self._root(first) != self._root(second)

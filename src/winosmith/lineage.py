@@ -204,11 +204,9 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 root = _get_row(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokenize(dataset[root].sentence)
             known = roots[lineage.root]
-            edit = (
-                _get_measured_depth(dataset[visit.row], "edit")
-                if known is None
-                else compute_edit_distance(known, visit.tokens)
-            )
+            edit = _get_measured_depth(dataset[visit.row], "edit")
+            if known is not None:
+                edit = compute_edit_distance(known, visit.tokens)
         depth = visit.changed_positions.count if visit.changed_positions else None
         if depth is None and lineage is not None and visit.fault is None:
             depth = _get_measured_depth(dataset[visit.row], "lineage")

@@ -75,13 +75,11 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(aside).chmod(0o666 & ~mask)
         Path(aside).replace(path)
     except OSError as error:
-        Path(aside).unlink(missing_ok=True)
         if error.filename not in (None, aside):  # the block's own error for another file
             raise
         raise make_write_error(error, path) from error
-    except BaseException:
+    finally:
         Path(aside).unlink(missing_ok=True)
-        raise
 
 
 _PARTIAL = ".part"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, group_rows
 from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
 from winosmith.seen import check_blanks
@@ -127,12 +127,9 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     >>> recast.problems.ids, [(left.claim.problem_id, left.reason) for left in recast.leftovers]
     (('p',), [('q', 'it is the only claim of its problem')])
     """
-    groups: dict[str, list[int]] = {}
-    for row, claim in enumerate(claims):
-        groups.setdefault(claim.problem_id, []).append(row)
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
-    for rows in groups.values():
+    for rows in group_rows(claim.problem_id for claim in claims).values():
         first_rows: dict[tuple[str, bool | None], int] = {}
         for row in rows:
             key = claims[row].candidate.strip(), claims[row].holds

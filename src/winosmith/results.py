@@ -316,9 +316,8 @@ def make_table(
     default, the attributes with a heading, or all if none has a heading.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
-    every = (
-        [one for one in list_members(type(results[0])) if one.json is not False] if results else []
-    )
+    members = list_members(type(results[0])) if results else ()
+    every = [one for one in members if one.json is not False]
     names = names or [one.name for one in every if one.columns] or [one.name for one in every]
     columns, cells = [report.Column(head)], [[name] for name in rows]
     for name in names:

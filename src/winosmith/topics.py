@@ -374,11 +374,9 @@ class HttpTopics:
             finally:
                 self._refresh_lock.release()
         cached = list(self._cached.values())
-        where = (
-            f"{self.url} ({self._failure_reason})"
-            if self._failure_reason and not cached
-            else self.url
-        )
+        where = self.url
+        if self._failure_reason and not cached:
+            where += f" ({self._failure_reason})"
         return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
     def _refresh(self) -> None:

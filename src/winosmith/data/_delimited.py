@@ -55,10 +55,8 @@ class Delimited:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        rows = (
-            cells for cells, _, _ in self._read_cells(self.is_quoted) if isinstance(cells, list)
-        )
-        return tuple(_clean_header(next(rows, [])))
+        rows = (cells for cells, _, _ in self._read_cells(self.is_quoted))
+        return tuple(_clean_header(next((row for row in rows if isinstance(row, list)), [])))
 
     @cached_property
     def is_quoted(self) -> bool:

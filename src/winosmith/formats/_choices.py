@@ -229,10 +229,9 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flag = find_name(FLAGS, keys)
-    flags = (
-        [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
-    )
+    flags = labels
+    if flag := find_name(FLAGS, keys):
+        flags = [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value]
     correct = find_flagged(flags, len(value))
     if correct is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

@@ -204,13 +204,9 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         (answer is not None and (choices or distractors)) or table.is_flagged(choices)
     ):
         text = find_name(PASSAGE, names)
+        is_whole = all(isinstance(one, str | None) for one in table.get_column(text))
         # With a column of pronouns, or a text in parts, the question would be incomplete.
-        pronoun = find_name(["pron", "pronoun"], names)
-        if (
-            text
-            and not pronoun
-            and all(isinstance(one, str | None) for one in table.get_column(text))
-        ):
+        if text and is_whole and not find_name(["pron", "pronoun"], names):
             question = (text,)
     if not question:
         fact, advice = "no question column was detected", ": name one with `question=`"

@@ -58,9 +58,8 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN_COLUMNS
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    extra_keys = _base.make_extra_keys(
-        "csv", (name for name in names if name not in known), EXTRA_KEY
-    )
+    others = (name for name in names if name not in known)
+    extra_keys = _base.make_extra_keys("csv", others, EXTRA_KEY)
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], extra_keys
 
 

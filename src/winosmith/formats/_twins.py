@@ -24,6 +24,7 @@ from pathlib import Path
 from string import digits
 
 from winosmith.data import format_cell, parse_whole_number
+from winosmith.dataset import group_rows
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, find_extra_key, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
@@ -163,10 +164,8 @@ def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> li
 
 
 def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
-    rows: defaultdict[str | None, list[int]] = defaultdict(list)
-    for row, label in enumerate(labels):
-        rows[label].append(row)
-    return [(two[0], two[1]) for label, two in rows.items() if label is not None and len(two) == 2]
+    pairs = ((label, two) for label, two in group_rows(labels).items() if len(two) == 2)
+    return [(two[0], two[1]) for label, two in pairs if label is not None]
 
 
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
@@ -207,10 +206,7 @@ def _derive_labels_in_files(
     problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[Hashable]
 ) -> list[str | None]:
     """Return twin labels, within each file if this gives more pairs."""
-    labels = _derive_labels(problems, values)
-    places: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for at, file in enumerate(files):
-        places[file].append(at)
+    labels, places = _derive_labels(problems, values), group_rows(files)
     if len(places) < 2:
         return labels
     by_file: list[str | None] = [None] * len(problems)
