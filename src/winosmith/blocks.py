@@ -69,8 +69,22 @@ def find_blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]
         forest.join(row, first.setdefault(("family", problem.root), row))
         if problem.twin_id is not None:
             forest.join(row, first.setdefault(("twin", problem.twin_id), row))
-    if lookalikes:
-        _join_lookalikes(dataset, forest)
+    if not lookalikes:
+        return forest.list_trees()
+    # One pair is enough to join two blocks. Rows of the same block, such as a large family with the
+    # same options, are therefore not compared.
+    problems = dataset.problems
+    options = [_normalize_options(problem) for problem in problems]
+    for rows, words in _iter_mixed_groups(problems, _group_repeats(options), forest.root):
+        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
+        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
+    changed: dict[frozenset[str], list[int]] = {}
+    for row, held in enumerate(options):
+        for less in ({}, *({option} for option in held if len(held) > 1)):
+            changed.setdefault(frozenset(held) - {*less}, []).append(row)
+    for rows, words in _iter_mixed_groups(problems, changed.values(), forest.root):
+        if _may_be_twin(problems, rows, words):
+            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
     return forest.list_trees()
 
 
@@ -95,26 +109,6 @@ class _Forest:
     def list_trees(self) -> list[list[int]]:
         """Return the trees as lists of numbers, all in ascending order."""
         return list(group_rows(map(self.root, range(len(self._parent)))).values())
-
-
-def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
-    """Join rows that look like halves of a twin; see `find_blocks`.
-
-    One pair is enough to join two blocks. Rows of the same block, such as a large family with the
-    same options, are therefore not compared.
-    """
-    problems = dataset.problems
-    options = [_normalize_options(problem) for problem in problems]
-    for rows, words in _iter_mixed_groups(problems, _group_repeats(options), forest.root):
-        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
-        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
-    changed: dict[frozenset[str], list[int]] = {}
-    for row, held in enumerate(options):
-        for less in ({}, *({option} for option in held if len(held) > 1)):
-            changed.setdefault(frozenset(held) - {*less}, []).append(row)
-    for rows, words in _iter_mixed_groups(problems, changed.values(), forest.root):
-        if _may_be_twin(problems, rows, words):
-            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
 
 
 def _may_be_twin(
@@ -283,12 +277,10 @@ def group_by_tokens(dataset: Dataset) -> list[list[int]]:
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
     letters = ("".join(_lower(problem.sentence).split()) for problem in dataset)
-    by_letters = _group_repeats(letters)
-    return [
-        same
-        for rows in by_letters
-        for same in _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
-    ]
+    found = []
+    for rows in _group_repeats(letters):
+        found += _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
+    return found
 
 
 def _group_repeats(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:

@@ -75,14 +75,15 @@ def find_previous_splits(
     [['dev'], []]
     """
     keys = tuple(keys)
+    now, before = {problem.id: problem for problem in dataset}, [old.problem for old in previous]
+    reused = {p.id for p in before if p.id in now and not _is_same_problem(p, now[p.id])}
+    renamed = [(p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset]
+    for p in before:
+        root = f"then {p.root}" if p.root in reused else p.root
+        renamed.append((p, root, p.twin_id and f"then {p.twin_id}"))
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
-        for at, (p, root, twin) in enumerate(
-            (
-                *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
-                *_iter_previous_ids(dataset, previous),
-            )
-        )
+        for at, (p, root, twin) in enumerate(renamed)
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
@@ -212,22 +213,6 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     ('dev', None)
     """
     return min(splits, key=SPLITS.index, default=None)
-
-
-def _iter_previous_ids(
-    dataset: Dataset, previous: Sequence[PreviousProblem]
-) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each previous problem, its root's id and its twin id, with reused ids made distinct."""
-    now = {problem.id: problem for problem in dataset}
-    reused = {
-        old.problem.id
-        for old in previous
-        if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
-    }
-    for old in previous:
-        p = old.problem
-        root = f"then {p.root}" if p.root in reused else p.root
-        yield p, root, p.twin_id and f"then {p.twin_id}"
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:

@@ -448,10 +448,8 @@ def _find_key_columns(
     may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
     others = with_texts - {*keys}
     for column in [columns[n] for n in (*may_be_replies, *(others if len(others) == 1 else ()))]:
-        is_key, is_correct = (
-            column.name in keys,
-            len(column.correct[0]) == len(column.known_readings),
-        )
+        is_key = column.name in keys
+        is_correct = len(column.correct[0]) == len(column.known_readings)
         fits = any(one in grades for one in column.correct)
         if is_key and (fits if grades else not is_correct or not are_indexed):
             keys.remove(column.name)

@@ -82,17 +82,14 @@ class Delimited:
         is_text = any(cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell) for cell in cells)
         return not is_text or text.count('"') == 1
 
-    def rows(
-        self, header: Sequence[str] = (), *, is_quoted: bool | None = None
-    ) -> Iterator[Row[Mapping[str, str]]]:
+    def rows(self, header: Sequence[str] = ()) -> Iterator[Row[Mapping[str, str]]]:
         """Yield each row as a mapping from column names to cells.
 
         An apostrophe that prevents a cell from running as a formula is removed. If the file has no
-        header, `header` contains the column names.
+        header, `header` contains the column names, and quotation marks enclose cells.
         """
         path, names = str(self.source.path), list(header)
-        is_quoted = self.is_quoted if is_quoted is None else is_quoted
-        for cells, first, last in self._read_cells(is_quoted):
+        for cells, first, last in self._read_cells(bool(header) or self.is_quoted):
             if isinstance(cells, csv.Error):
                 unread = f" (lines {first + 1:,} to {last:,} were not read)"
                 reason = f"this is not a row of a table: {cells}; is a quotation mark left open?"

@@ -487,10 +487,8 @@ def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> 
     if detect_script(first.sentence) == "unspaced":
         return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
-        " ".join(
-            token for token in tokenize(problem.sentence) if token[0].isalnum() or token == BLANK
-        )
-        for problem in (first, second)
+        " ".join(token for token in tokens if token[0].isalnum() or token == BLANK)
+        for tokens in map(tokenize, (first.sentence, second.sentence))
     )
     return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
 
