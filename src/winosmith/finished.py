@@ -63,14 +63,12 @@ class BuildFiles:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
-        return report
+        return dict(parse_json((self.folder / "report.json").read_text("utf-8")))
 
     @cached_property
     def _format_name(self) -> str:
         table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
-        name: str = table["files"]["format"]
-        return name
+        return str(table["files"]["format"])
 
     def read_problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".

@@ -401,18 +401,14 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
-            wrong.setdefault(
-                row,
-                f"the root is {lineage.root!r}, but its parent {other.id!r} has the root "
-                f"{other.root!r}",
-            )
+            fault = f"the root is {lineage.root!r}, but its parent {other.id!r} has the root "
+            wrong.setdefault(row, f"{fault}{other.root!r}")
     stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
     for visit in _visit_families(dataset) if stated else ():
         if visit.fault:
             parent_id = dataset.problems[above[visit.row] or 0].id
-            wrong.setdefault(
-                visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
-            )
+            fault = f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
+            wrong.setdefault(visit.row, fault)
     if complete:
         wrong = _find_family_faults(dataset) | wrong
     return dict(sorted(wrong.items()))

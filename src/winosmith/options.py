@@ -215,10 +215,8 @@ def _parse_nested_table(title: str, kind: Any, table: Mapping[str, Any], root: A
 
 def to_table(instance: Any) -> dict[str, Any]:
     """Return a declaration's TOML table without default values: the inverse of `from_table`."""
-    table: dict[str, Any] = TypeAdapter(type(instance)).dump_python(
-        instance, mode="json", exclude_defaults=True
-    )
-    return table
+    adapter = TypeAdapter(type(instance))
+    return dict(adapter.dump_python(instance, mode="json", exclude_defaults=True))
 
 
 def _find_declaration(hint: Any) -> type[Any] | None:

@@ -261,17 +261,13 @@ class OutputFolder:
     def save(self) -> None:
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
-        _write_json(
-            self.path / MANIFEST,
-            {"version": __version__, "recipe": self.recipe, "files": public},
-        )
+        content = {"version": __version__, "recipe": self.recipe, "files": public}
+        _write_json(self.path / MANIFEST, content)
         if private or self.secret or (self.path / PRIVATE / MANIFEST).exists():
             kept = {name: self.files[name] for name in sorted(private)}
             (self.path / PRIVATE).mkdir(exist_ok=True)
-            _write_json(
-                self.path / PRIVATE / MANIFEST,
-                {"recipe": self.recipe, "secret": self.secret, "files": kept},
-            )
+            content = {"recipe": self.recipe, "secret": self.secret, "files": kept}
+            _write_json(self.path / PRIVATE / MANIFEST, content)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

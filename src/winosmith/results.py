@@ -146,9 +146,8 @@ class Result:
             if one.json == "flat":
                 record |= to_json(value) or {}
             else:
-                record[one.key or one.name] = to_json(
-                    one.json(value) if callable(one.json) else value
-                )
+                value = one.json(value) if callable(one.json) else value
+                record[one.key or one.name] = to_json(value)
         return record
 
     def __repr__(self) -> str:

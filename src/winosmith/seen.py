@@ -190,7 +190,6 @@ def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
     seen = build_inputs(problems, "blank")
-    distinct = Counter(
-        blank for blank, _ in set(zip(seen, build_inputs(problems, "pronoun"), strict=True))
-    )
+    pairs = zip(seen, build_inputs(problems, "pronoun"), strict=True)
+    distinct = Counter(blank for blank, _ in set(pairs))
     return 0 < MIN_VERSION_FRACTION * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

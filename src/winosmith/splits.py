@@ -159,13 +159,23 @@ def assign_splits(
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if previous:
         before = find_previous_splits(dataset, groups, previous, keys)
-        sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
-    else:
-        sizes, sides = dict.fromkeys(SPLITS, 0), []
-        for n in count:
-            fits = (side for side in wanted if _has_room(n, sizes[side], wanted[side], most[side]))
-            sides.append(next(fits, "train"))
-            sizes[sides[-1]] += n
+    kept = [choose_kept_split(were) for were in before]
+    sizes = {
+        side: sum(n for n, old in zip(count, kept, strict=True) if old == side) for side in SPLITS
+    }
+    needed = {**wanted, "train": sum(count) - sum(wanted.values())}
+    sides: list[SplitName] = []
+    for n, old in zip(count, kept, strict=True):
+        if old is not None:
+            sides.append(old)
+            continue
+        open_sides = [side for side, size in wanted.items() if n and sizes[side] < size]
+        short = [side for side in open_sides if sizes[side] + n <= most[side]]
+        if previous:
+            short += ["train"] if sizes["train"] < needed["train"] or not short else []
+            short.sort(key=lambda side: sizes[side] / max(needed[side], 1))
+        sides.append(next(iter(short), "train"))
+        sizes[sides[-1]] += n
     for side, size in wanted.items() if not keys else ():  # fill empty splits
         if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
             new = [at for at, were in enumerate(before) if not were]
@@ -176,34 +186,6 @@ def assign_splits(
         AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
-
-
-def _keep_former_splits(
-    counts: Sequence[int],
-    previous: Sequence[SplitName | None],
-    wanted: Mapping[SplitName, int],
-    limits: Mapping[SplitName, float],
-) -> list[SplitName]:
-    """Assign each old group to its previous split, and each new group to the least full split."""
-    sizes = dict.fromkeys(SPLITS, 0)
-    for n, side in zip(counts, previous, strict=True):
-        if side is not None:
-            sizes[side] += n
-    needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
-    found: list[SplitName] = []
-    for n, old in zip(counts, previous, strict=True):
-        if old is not None:
-            found.append(old)
-            continue
-        short = [side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side])]
-        short += ["train"] if sizes["train"] < needed["train"] or not short else []
-        found.append(min(short, key=lambda side: sizes[side] / max(needed[side], 1)))
-        sizes[found[-1]] += n
-    return found
-
-
-def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
-    return added > 0 and current < wanted and current + added <= limit
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:

@@ -322,10 +322,8 @@ def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
     if not 0 < offset < len(text):
         return False
     one, other = text[offset - 1], text[offset]
-    in_word = _classify_character(one) == _classify_character(other) == "word" and joined.match(
-        one + other
-    )
-    return bool(in_word) or unicodedata.category(other)[0] == "M"
+    in_word = _classify_character(one) == _classify_character(other) == "word"
+    return (in_word and bool(joined.match(one + other))) or unicodedata.category(other)[0] == "M"
 
 
 def tokenize(text: str) -> list[str]:

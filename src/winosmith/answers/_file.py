@@ -112,7 +112,7 @@ class AnswerFile:
         found = []
         for row in self.rows:
             if row.values is None:
-                raise self.make_error(str(row.reason), row.place)
+                raise row.place.make_error(str(row.reason))
             found.append((row.place, row.values))
         return found
 

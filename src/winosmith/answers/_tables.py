@@ -175,9 +175,7 @@ def _check_items(
         cells = [one for name, cell in row.items() if name not in names for one in _flatten(cell)]
         plain = {*map(normalise, cells)} - {*map(normalise, problem.options)}
         if other := file.find_other_question(plain, item):
-            raise file.make_error(
-                f"the id is {item!r}, but the question is that of {other!r}", place
-            )
+            raise place.make_error(f"the id is {item!r}, but the question is that of {other!r}")
         labels = [one.readings.get(item, {}) for one in columns]
         if not are_scored and not any(label and "text" not in label for label in labels):
             continue
@@ -300,7 +298,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
             raise file.make_error(f"{what}; rename the column, or the model")
         return {}
     if unnamed := found.get(""):
-        raise file.make_error(f"the row has no {model!r}", unnamed[0][0])
+        raise unnamed[0][0].make_error(f"the row has no {model!r}")
     omitted = {model, *keys} - differ if differ else {model}
     header = tuple(name for name in names if name not in omitted)
     for name in filter(omitted.__contains__, keys):
@@ -548,11 +546,10 @@ def _map_ids_to_rows(
         if name not in item_ids and all(is_missing(row.get(column)) for column in columns):
             continue
         if name in found:
-            raise file.make_error(
+            raise place.make_error(
                 f"the id {name!r} occurs twice, first at {found[name][0].position}; remove one "
                 "row or, if the rows belong to several models, rename the column with the models' "
-                "names to 'model'",
-                place,
+                "names to 'model'"
             )
         found[name] = place, row
     return found
@@ -573,12 +570,12 @@ def _read_scores(
         while cells and is_missing(cells[-1]):
             cells.pop()
         if any(map(is_missing, cells)):
-            raise file.make_error("a score is empty, but a later score is not", place)
+            raise place.make_error("a score is empty, but a later score is not")
         texts = (one.replace(",", point) if isinstance(one, str) else one for one in cells)
         try:
             found[item] = tuple(map(float, texts))
         except (ValueError, TypeError) as error:
-            raise file.make_error(f"a score is not a number: {error}", place) from None
+            raise place.make_error(f"a score is not a number: {error}") from None
     return found
 
 

@@ -356,9 +356,8 @@ def separate_blanks(entries: list[Entry]) -> list[str]:
             entries[row] = replace(one, item=replace(item, sentence=sentence))
     if not original:
         return []
-    _recompute_edits(
-        entries, {one.id: one.sentence for one in original.values() if isinstance(one, Problem)}
-    )
+    texts = {one.id: one.sentence for one in original.values() if isinstance(one, Problem)}
+    _recompute_edits(entries, texts)
     words = next(iter(original.values())).sentence.split()
     at = next(at for at, word in enumerate(words) if BLANK in word)
     example = " ".join(words[max(0, at - 1) : at + 1])

@@ -122,8 +122,7 @@ def refuse_unread_pairs(
     these pairs have different texts, a common option and, if known, different answers. Some of the
     pairs are not yet twins.
     """
-    unread = _find_unread_pairs(problems, files)
-    if unread is not None:
+    if unread := _find_unread_pairs(problems, files):
         column, rows = unread
         raise FormatError.advise(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs "
