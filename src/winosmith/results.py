@@ -185,10 +185,8 @@ class Result:
         cells = next((one.rows for one in make_tables(self) if len(one.columns) == 2), [])
         signature = getattr(self, "signature", None)
         numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")
-        return [
-            f"{type(self).__name__}: {numbers}.",
-            *([f"Conditions: {signature}."] if signature else []),
-        ]
+        stated = f"{type(self).__name__}: {numbers}."
+        return [stated, f"Conditions: {signature}."] if signature else [stated]
 
     def summary(self) -> str:
         """Return a paragraph for a paper: the numbers, their conditions, and the citation.

@@ -336,6 +336,12 @@ LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 """Kinds of solvers that learn by counting, or from solved problems in the prompt (`shots`)."""
 
 
+def _check_kind(kind: str) -> str:
+    if kind not in KINDS:  # which may be extended
+        raise ValueError(f"it must be {describe_values({'enum': list(KINDS)})}")
+    return kind
+
+
 @declaration
 class SolverRule:
     """A solver's table in a TOML file: `[[solvers]]` of a round or `[[models]]` of a site.
@@ -347,9 +353,7 @@ class SolverRule:
     name: Annotated[str, AfterValidator(_check_name)]
     """Name of the solver: up to 30 lower-case letters, digits and dashes; part of URLs."""
     solver: Annotated[
-        str,
-        match_pattern("|".join(KINDS), describe_values({"enum": list(KINDS)})),
-        Field(json_schema_extra={"enum": list(KINDS)}),
+        str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(KINDS)})
     ]
     """Kind of solver."""
     options: Mapping[str, Any] = field(default_factory=dict)

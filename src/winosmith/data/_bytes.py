@@ -140,12 +140,10 @@ def find_files(path: str | Path) -> list[str]:
         FormatError: no files were found.
     """
     root = Path(path)
-    if is_address(path):
-        return [str(path)]
     if root.is_dir():
         paths = [one for one in root.rglob("*") if one.is_file()]
         paths = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
-    elif glob.has_magic(str(path)) and not root.exists():
+    elif glob.has_magic(str(path)) and not root.exists() and not is_address(path):
         paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
         paths = [one for one in paths if one.is_file()]
     else:

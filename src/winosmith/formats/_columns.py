@@ -263,12 +263,11 @@ class _Table:
         return next(filter(self.get_values, existing), existing[0] if existing else None)
 
     def find_unusual_answer_column(self) -> str | None:
-        return next(
-            (name for name in self.names.answer_aliases
-             if (values := self.get_values(name))
-             and not any(isinstance(one, list | dict) for one in values)),
-            None,
-        )  # fmt: skip
+        for name in self.names.answer_aliases:
+            values = self.get_values(name)
+            if values and not any(isinstance(one, list | dict) for one in values):
+                return name
+        return None
 
     def find_passage(self, question: str) -> str | None:
         """Return the first column that contains passages for the questions, or None.

@@ -138,9 +138,8 @@ def read_questions(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
     used, rows_read = plan.used_columns, list[_Draft]()
-    for at, (place, raw, row, reason) in enumerate(
-        _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
-    ):
+    left = _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
+    for at, (place, raw, row, reason) in enumerate(left):
         draft = _Draft(place, raw, reason, str(at))
         rows_read.append(draft)
         if row is not None:
