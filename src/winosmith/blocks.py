@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, filterfalse
+from itertools import chain, count, filterfalse, islice
 from typing import TYPE_CHECKING
 
 from winosmith.dataset import Dataset, group_rows
@@ -350,12 +350,9 @@ def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
 
     The result does not depend on the order of the input.
     """
-    order = shuffle_blocks(dataset, seed)
-    blocks_of_new, start = [], 0
-    for block in order:
-        blocks_of_new.append(list(range(start, start + len(block))))
-        start += len(block)
-    return dataset.select(row for block in order for row in block), blocks_of_new
+    order, new_rows = shuffle_blocks(dataset, seed), count()
+    new_blocks = [[*islice(new_rows, len(block))] for block in order]
+    return dataset.select(chain.from_iterable(order)), new_blocks
 
 
 def join_blocks(
@@ -399,13 +396,8 @@ def draw_blocks(
             f"{sum(sizes)} problems can't be drawn from {len(allowed)}; no problems would remain"
         )
     drawn: list[list[int]] = [[] for _ in sizes]
-    parts = iter(zip(drawn, sizes, strict=True))
-    part, size = next(parts)
-    for block in reversed(order):
-        while len(part) >= size:
-            following = next(parts, None)
-            if following is None:
-                return drawn
-            part, size = following
-        part += [row for row in block if row in allowed]
+    blocks = reversed(order)
+    for part, size in zip(drawn, sizes, strict=True):
+        while len(part) < size and (block := next(blocks, None)) is not None:
+            part += [row for row in block if row in allowed]
     return drawn

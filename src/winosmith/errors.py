@@ -104,9 +104,7 @@ class FormatError(InputError):
         """Return a copy of the error with a different reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[FormatError], tuple[str, str | None, int | None, Literal["line", "row"]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constructor's arguments, so that a worker process can raise the error."""
         return FormatError, (self.reason, self.path, self.line, self.unit)
 

@@ -65,21 +65,18 @@ class BuildFiles:
     def report(self) -> dict[str, Any]:
         return dict(parse_json((self.folder / "report.json").read_text("utf-8")))
 
-    @cached_property
-    def _format_name(self) -> str:
-        table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
-        return str(table["files"]["format"])
-
     def read_problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".
 
         Raises:
             OSError: the build has no such split.
         """
-        path = self.folder / f"{split}{formats.get_writer(self._format_name).suffix}"
+        recipe = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
+        format_name = recipe["files"]["format"]
+        path = self.folder / f"{split}{formats.get_writer(format_name).suffix}"
         if not path.stat().st_size:
             return Dataset([], split)
-        return formats.read(path, self._format_name, as_written=True)
+        return formats.read(path, format_name, as_written=True)
 
     def read_dropped(self) -> Iterator[dict[str, Any]]:
         return read_json_lines(self.folder / DROPPED)

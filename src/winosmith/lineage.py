@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -279,10 +280,7 @@ def _explain_edit_mismatch(
         return str(error)
     if became == after:
         return None
-    at = next(
-        (i for i, (one, other) in enumerate(zip(became, after, strict=False)) if one != other),
-        min(len(became), len(after)),
-    )
+    at = len(commonprefix([became, after]))  # noqa: RUF071 - tokens
     one, other = (" ".join(row[at : at + 3]) or "the end" for row in (became, after))
     return f"they result in {one!r} at token {at}, but the sentence has {other!r}"
 

@@ -86,9 +86,8 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     problems = get_problems(found)
     pairs: list[Pair] = []
     for row in problems:
-        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
-            continue
-        if _are_neighbouring_twins(problems[row], problems[row + 1]):
+        is_free = row + 1 in problems and not (pairs and pairs[-1][1] == row)
+        if is_free and _are_neighbouring_twins(problems[row], problems[row + 1]):
             pairs.append((row, row + 1))
     return replace_items(found, _mark_pairs(problems, pairs))
 
