@@ -72,11 +72,10 @@ class PublishedDataset:
 
 
 def find_published(name: str) -> PublishedDataset:
-    for known in PUBLISHED:
-        if known.name == name:
-            return known
-    names = ", ".join(known.name for known in PUBLISHED)
-    raise OutputError(f"unknown published data set {name!r}; use {names}")
+    known = {data.name: data for data in PUBLISHED}
+    if name not in known:
+        raise OutputError(f"unknown published data set {name!r}; use {', '.join(known)}")
+    return known[name]
 
 
 _TABLES = tomllib.loads(resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8"))

@@ -195,7 +195,8 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
-    found = [Depths(_get_declared_depth(problem), None, None) for problem in dataset]
+    declared = (p.lineage.declared if p.lineage else _get_depth(p, DISTANCE, 0) for p in dataset)
+    found = [Depths(depth, None, None) for depth in declared]
     roots: dict[str, list[str] | None] = {}
     for visit in _visit_families(dataset):
         lineage = dataset[visit.row].lineage
@@ -205,26 +206,19 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 root = _get_row(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokenize(dataset[root].sentence)
             known = roots[lineage.root]
-            edit = _get_measured_depth(dataset[visit.row], "edit")
+            edit = _get_depth(dataset[visit.row], MEASURED["edit"])
             if known is not None:
                 edit = compute_edit_distance(known, visit.tokens)
         depth = visit.changed_positions.count if visit.changed_positions else None
         if depth is None and lineage is not None and visit.fault is None:
-            depth = _get_measured_depth(dataset[visit.row], "lineage")
+            depth = _get_depth(dataset[visit.row], MEASURED["lineage"])
         found[visit.row] = found[visit.row]._replace(lineage=depth, edit=edit)
     return tuple(found)
 
 
-def _get_measured_depth(problem: Problem, kind: str) -> int | None:
-    stated = problem.extra.get(MEASURED[kind])
+def _get_depth(problem: Problem, key: str, default: int | None = None) -> int | None:
+    stated = problem.extra.get(key, default)
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
-
-
-def _get_declared_depth(problem: Problem) -> int | None:
-    if problem.lineage is not None:
-        return problem.lineage.declared
-    stated = problem.extra.get(DISTANCE, 0)
-    return stated if isinstance(stated, int) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,9 +103,8 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
         except ValueError:
             raise place.make_error(f"the scores {scores!r} are not numbers") from None
     first = labels[0][1] if labels and dataset else ""
-    if _HEADER.fullmatch(first) and not (
-        is_missing(first) or interpret_answer(first, dataset[0].options)
-    ):
+    is_answer = is_missing(first) or interpret_answer(first, dataset[0].options)
+    if _HEADER.fullmatch(first) and not is_answer:
         if len(labels) == len(dataset):
             raise labels[0][0].make_error(
                 f"{first[:40]!r} may be a header, or an invalid answer; if it is a header, write "

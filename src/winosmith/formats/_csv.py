@@ -139,10 +139,9 @@ def _write(problems: Sequence[Problem], file: IO[str]) -> None:
 
 def _make_cells(problem: Problem) -> dict[str, str]:
     record = make_problem_record(problem)
-    cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
+    answer = "" if problem.answer is None else str(problem.answer + 1)
+    cells = {"id": problem.id, "sentence": problem.sentence, "answer": answer}
     cells |= dict(zip(_OPTIONS, problem.options, strict=False))
-    if problem.answer is not None:
-        cells["answer"] = str(problem.answer + 1)
     for name, path in _FIELDS.items():
         value: Any = record
         for key in path:

@@ -307,8 +307,7 @@ def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
         extra = dict(problems[row].extra)
         value = data.format_cell(extra.pop(key)) if key else ""
         if value:
-            item = replace(problems[row], id=value, extra=Extra(extra))
-            entries[row] = replace(entries[row], item=item)
+            replace_items(entries, {row: replace(problems[row], id=value, extra=Extra(extra))})
         else:
             _reject(entries, row, f"the id column {column!r} is empty")
 
