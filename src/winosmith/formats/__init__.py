@@ -40,13 +40,7 @@ from winosmith.formats._read import (
     to_dataset,
 )
 from winosmith.formats._twins import find_unmarked_pairs, pair_files, separate_twins_of_files
-from winosmith.formats._write import (
-    Losses,
-    find_losses,
-    find_unwritable,
-    write,
-    write_bad_records,
-)
+from winosmith.formats._write import Losses, find_losses, find_unwritable, write, write_bad_records
 
 __all__ = [
     "FORMATS",

@@ -39,13 +39,7 @@ from winosmith.formats._choices import (
     parse_choices,
     shuffle_by_hash,
 )
-from winosmith.formats._columns import (
-    Columns,
-    Plan,
-    has_blank,
-    is_empty,
-    make_plan,
-)
+from winosmith.formats._columns import Columns, Plan, has_blank, is_empty, make_plan
 from winosmith.formats._letters import LETTER_KINDS, SERIES
 from winosmith.formats._names import (
     INDEX,

@@ -19,14 +19,7 @@ from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import AdvisedText, FormatError, ProblemError
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    find_extra_key,
-    get_problems,
-    replace_items,
-)
+from winosmith.formats._base import Entry, Format, Item, find_extra_key, get_problems, replace_items
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect
