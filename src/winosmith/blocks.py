@@ -12,10 +12,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, filterfalse
+from itertools import chain, count, filterfalse, islice
 from typing import TYPE_CHECKING
 
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, group_rows
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Problem
 from winosmith.text import fold, normalize, number_words, remove_invisible, split_pieces, tokenize
@@ -69,8 +69,22 @@ def find_blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]
         forest.join(row, first.setdefault(("family", problem.root), row))
         if problem.twin_id is not None:
             forest.join(row, first.setdefault(("twin", problem.twin_id), row))
-    if lookalikes:
-        _join_lookalikes(dataset, forest)
+    if not lookalikes:
+        return forest.list_trees()
+    # One pair is enough to join two blocks. Rows of the same block, such as a large family with the
+    # same options, are therefore not compared.
+    problems = dataset.problems
+    options = [_normalize_options(problem) for problem in problems]
+    for rows, words in _iter_mixed_groups(problems, _group_repeats(options), forest.root):
+        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
+        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
+    changed: dict[frozenset[str], list[int]] = {}
+    for row, held in enumerate(options):
+        for less in ({}, *({option} for option in held if len(held) > 1)):
+            changed.setdefault(frozenset(held) - {*less}, []).append(row)
+    for rows, words in _iter_mixed_groups(problems, changed.values(), forest.root):
+        if _may_be_twin(problems, rows, words):
+            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
     return forest.list_trees()
 
 
@@ -94,30 +108,7 @@ class _Forest:
 
     def list_trees(self) -> list[list[int]]:
         """Return the trees as lists of numbers, all in ascending order."""
-        together: dict[int, list[int]] = {}
-        for number in range(len(self._parent)):
-            together.setdefault(self.root(number), []).append(number)
-        return list(together.values())
-
-
-def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
-    """Join rows that look like halves of a twin; see `find_blocks`.
-
-    One pair is enough to join two blocks. Rows of the same block, such as a large family with the
-    same options, are therefore not compared.
-    """
-    problems = dataset.problems
-    options = [_normalize_options(problem) for problem in problems]
-    for rows, words in _iter_mixed_groups(problems, _group_repeats(options), forest.root):
-        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
-        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
-    changed: dict[frozenset[str], list[int]] = {}
-    for row, held in enumerate(options):
-        for less in ({}, *({option} for option in held if len(held) > 1)):
-            changed.setdefault(frozenset(held) - {*less}, []).append(row)
-    for rows, words in _iter_mixed_groups(problems, changed.values(), forest.root):
-        if _may_be_twin(problems, rows, words):
-            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
+        return list(group_rows(map(self.root, range(len(self._parent)))).values())
 
 
 def _may_be_twin(
@@ -137,9 +128,8 @@ class _UnjoinedRows:
         self._forest, self._rows = forest, rows
 
     def select_pending(self, numbers: Ints) -> Ints:
-        return (
-            numbers if len({self._root(row) for row in range(len(self._rows))}) > 1 else numbers[:0]
-        )
+        roots = {self._root(row) for row in range(len(self._rows))}
+        return numbers if len(roots) > 1 else numbers[:0]
 
     def needs_pair(self, first: int, second: int) -> bool:
         return self._root(first) != self._root(second)
@@ -287,12 +277,10 @@ def group_by_tokens(dataset: Dataset) -> list[list[int]]:
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
     letters = ("".join(_lower(problem.sentence).split()) for problem in dataset)
-    by_letters = _group_repeats(letters)
-    return [
-        same
-        for rows in by_letters
-        for same in _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
-    ]
+    found = []
+    for rows in _group_repeats(letters):
+        found += _group_repeats((normalize_tokens(dataset[row].sentence) for row in rows), rows)
+    return found
 
 
 def _group_repeats(keys: Iterable[Hashable], rows: Iterable[int] | None = None) -> list[list[int]]:
@@ -317,10 +305,12 @@ def find_contradictions(
     >>> find_contradictions(Dataset([one, Problem("b", one.sentence, ("jug", "cup"), 0)]))
     [[0, 1]]
     """
-    groups = find_copies(dataset) if groups is None else groups
-    return [
-        list(rows) for rows in groups if len(_get_correct_options(dataset[row] for row in rows)) > 1
-    ]
+    found = []
+    for rows in find_copies(dataset) if groups is None else groups:
+        copies = [dataset[row] for row in rows]
+        if len({_fold_case(p)[p.answer] for p in copies if p.answer is not None}) > 1:
+            found.append(list(rows))
+    return found
 
 
 def normalize_tokens(text: str) -> str:
@@ -335,10 +325,6 @@ def _lower(text: str) -> str:
 def _fold_case(problem: Problem) -> tuple[str, ...]:
     lowered = tuple(normalize_tokens(option) for option in problem.options)
     return lowered if len({*lowered}) == len(lowered) else problem.options
-
-
-def _get_correct_options(problems: Iterable[Problem]) -> set[str]:
-    return {_fold_case(p)[p.answer] for p in problems if p.answer is not None}
 
 
 def _make_sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
@@ -364,12 +350,9 @@ def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
 
     The result does not depend on the order of the input.
     """
-    order = shuffle_blocks(dataset, seed)
-    blocks_of_new, start = [], 0
-    for block in order:
-        blocks_of_new.append(list(range(start, start + len(block))))
-        start += len(block)
-    return dataset.select(row for block in order for row in block), blocks_of_new
+    order, new_rows = shuffle_blocks(dataset, seed), count()
+    new_blocks = [[*islice(new_rows, len(block))] for block in order]
+    return dataset.select(chain.from_iterable(order)), new_blocks
 
 
 def join_blocks(
@@ -413,13 +396,8 @@ def draw_blocks(
             f"{sum(sizes)} problems can't be drawn from {len(allowed)}; no problems would remain"
         )
     drawn: list[list[int]] = [[] for _ in sizes]
-    parts = iter(zip(drawn, sizes, strict=True))
-    part, size = next(parts)
-    for block in reversed(order):
-        while len(part) >= size:
-            following = next(parts, None)
-            if following is None:
-                return drawn
-            part, size = following
-        part += [row for row in block if row in allowed]
+    blocks = reversed(order)
+    for part, size in zip(drawn, sizes, strict=True):
+        while len(part) < size and (block := next(blocks, None)) is not None:
+            part += [row for row in block if row in allowed]
     return drawn

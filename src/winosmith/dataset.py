@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from winosmith.errors import DataError
 from winosmith.problem import Problem
 from winosmith.records import dump_json, make_problem_record
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def group_rows(keys: Iterable[Key]) -> dict[Key, list[int]]:
+    """Return the 0-based rows of each key, in order of first occurrence.
+
+    >>> group_rows("abca")
+    {'a': [0, 3], 'b': [1], 'c': [2]}
+    """
+    rows: dict[Key, list[int]] = {}
+    for row, key in enumerate(keys):
+        rows.setdefault(key, []).append(row)
+    return rows
 
 
 class Dataset(Sequence[Problem]):
@@ -110,11 +124,8 @@ class Dataset(Sequence[Problem]):
 
         A problem without a `twin_id` is a group of its own.
         """
-        together: dict[tuple[str, str | int], list[int]] = {}
-        for row, problem in enumerate(self.problems):
-            key = ("id", row) if problem.twin_id is None else ("twin", problem.twin_id)
-            together.setdefault(key, []).append(row)
-        return tuple(map(tuple, together.values()))
+        keys = (row if p.twin_id is None else p.twin_id for row, p in enumerate(self.problems))
+        return tuple(map(tuple, group_rows(keys).values()))
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
@@ -129,10 +140,8 @@ class Dataset(Sequence[Problem]):
     @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
         """The rows of each family, by the id of its root. A problem without a lineage is a root."""
-        together: dict[str, list[int]] = {}
-        for row, problem in enumerate(self.problems):
-            together.setdefault(problem.root, []).append(row)
-        return {root: tuple(rows) for root, rows in together.items()}
+        families = group_rows(problem.root for problem in self.problems)
+        return {root: tuple(rows) for root, rows in families.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
         """Return a data set with the problems in the given rows, in the given order."""

@@ -85,6 +85,11 @@ class FormatError(InputError):
         number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
+    @classmethod
+    def advise(cls, fact: str, parameter: str, advice: str, *place: Any) -> FormatError:
+        """Make an error with advice on a parameter; see `AdvisedText`."""
+        return cls(AdvisedText(fact, parameter, advice), *place)
+
     @property
     def fact(self) -> str:
         """The reason without advice on a parameter."""
@@ -99,9 +104,7 @@ class FormatError(InputError):
         """Return a copy of the error with a different reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[FormatError], tuple[str, str | None, int | None, Literal["line", "row"]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the constructor's arguments, so that a worker process can raise the error."""
         return FormatError, (self.reason, self.path, self.line, self.unit)
 

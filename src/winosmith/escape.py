@@ -23,17 +23,13 @@ _CONTROL = re.compile(f"[{_UNSAFE}\r]")
 _UNSAFE_ON_PAGE = re.compile(f"[{_UNSAFE}]")
 
 
-def _escape_character(match: re.Match[str]) -> str:
-    return repr(match[0])[1:-1]
-
-
 def escape_terminal(text: object) -> str:
     r"""Return the text with control characters escaped as in Python, except tabs and newlines.
 
     >>> escape_terminal("a\x1b[31mb\u202e")
     'a\\x1b[31mb\\u202e'
     """
-    return _CONTROL.sub(_escape_character, str(text))
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], str(text))
 
 
 def escape_page(text: object) -> str:

@@ -72,22 +72,17 @@ class PublishedDataset:
 
 
 def find_published(name: str) -> PublishedDataset:
-    for known in PUBLISHED:
-        if known.name == name:
-            return known
-    names = ", ".join(known.name for known in PUBLISHED)
-    raise OutputError(f"unknown published data set {name!r}; use {names}")
+    known = {data.name: data for data in PUBLISHED}
+    if name not in known:
+        raise OutputError(f"unknown published data set {name!r}; use {', '.join(known)}")
+    return known[name]
 
 
-def _load_published() -> tuple[PublishedDataset, ...]:
-    text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
-    return tuple(
-        PublishedDataset(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
-        for data in tomllib.loads(text)["data"]
-    )
-
-
-PUBLISHED = _load_published()
+_TABLES = tomllib.loads(resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8"))
+PUBLISHED = tuple(
+    PublishedDataset(remotes=tuple(RemoteFile(**file) for file in data.pop("files")), **data)
+    for data in _TABLES["data"]
+)
 
 ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback that receives a file and the number of bytes downloaded so far."""

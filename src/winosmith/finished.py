@@ -63,14 +63,7 @@ class BuildFiles:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
-        return report
-
-    @cached_property
-    def _format_name(self) -> str:
-        table = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
-        name: str = table["files"]["format"]
-        return name
+        return dict(parse_json((self.folder / "report.json").read_text("utf-8")))
 
     def read_problems(self, split: str) -> Dataset:
         """Return the problems of a split, such as "train_xl", "dev" or "private/test".
@@ -78,10 +71,12 @@ class BuildFiles:
         Raises:
             OSError: the build has no such split.
         """
-        path = self.folder / f"{split}{formats.get_writer(self._format_name).suffix}"
+        recipe = tomllib.loads((self.folder / RECIPE).read_text("utf-8"))
+        format_name = recipe["files"]["format"]
+        path = self.folder / f"{split}{formats.get_writer(format_name).suffix}"
         if not path.stat().st_size:
             return Dataset([], split)
-        return formats.read(path, self._format_name, as_written=True)
+        return formats.read(path, format_name, as_written=True)
 
     def read_dropped(self) -> Iterator[dict[str, Any]]:
         return read_json_lines(self.folder / DROPPED)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -194,7 +195,8 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
-    found = [Depths(_get_declared_depth(problem), None, None) for problem in dataset]
+    declared = (p.lineage.declared if p.lineage else _get_depth(p, DISTANCE, 0) for p in dataset)
+    found = [Depths(depth, None, None) for depth in declared]
     roots: dict[str, list[str] | None] = {}
     for visit in _visit_families(dataset):
         lineage = dataset[visit.row].lineage
@@ -204,28 +206,19 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
                 root = _get_row(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokenize(dataset[root].sentence)
             known = roots[lineage.root]
-            edit = (
-                _get_measured_depth(dataset[visit.row], "edit")
-                if known is None
-                else compute_edit_distance(known, visit.tokens)
-            )
+            edit = _get_depth(dataset[visit.row], MEASURED["edit"])
+            if known is not None:
+                edit = compute_edit_distance(known, visit.tokens)
         depth = visit.changed_positions.count if visit.changed_positions else None
         if depth is None and lineage is not None and visit.fault is None:
-            depth = _get_measured_depth(dataset[visit.row], "lineage")
+            depth = _get_depth(dataset[visit.row], MEASURED["lineage"])
         found[visit.row] = found[visit.row]._replace(lineage=depth, edit=edit)
     return tuple(found)
 
 
-def _get_measured_depth(problem: Problem, kind: str) -> int | None:
-    stated = problem.extra.get(MEASURED[kind])
+def _get_depth(problem: Problem, key: str, default: int | None = None) -> int | None:
+    stated = problem.extra.get(key, default)
     return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
-
-
-def _get_declared_depth(problem: Problem) -> int | None:
-    if problem.lineage is not None:
-        return problem.lineage.declared
-    stated = problem.extra.get(DISTANCE, 0)
-    return stated if isinstance(stated, int) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +274,7 @@ def _explain_edit_mismatch(
         return str(error)
     if became == after:
         return None
-    at = next(
-        (i for i, (one, other) in enumerate(zip(became, after, strict=False)) if one != other),
-        min(len(became), len(after)),
-    )
+    at = len(commonprefix([became, after]))  # noqa: RUF071 - tokens
     one, other = (" ".join(row[at : at + 3]) or "the end" for row in (became, after))
     return f"they result in {one!r} at token {at}, but the sentence has {other!r}"
 
@@ -403,21 +393,16 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
-            wrong.setdefault(
-                row,
-                f"the root is {lineage.root!r}, but its parent {other.id!r} has the root "
-                f"{other.root!r}",
-            )
+            fault = f"the root is {lineage.root!r}, but its parent {other.id!r} has the root "
+            wrong.setdefault(row, f"{fault}{other.root!r}")
     stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
     for visit in _visit_families(dataset) if stated else ():
         if visit.fault:
             parent_id = dataset.problems[above[visit.row] or 0].id
-            wrong.setdefault(
-                visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
-            )
+            fault = f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
+            wrong.setdefault(visit.row, fault)
     if complete:
-        for row, fault in _find_family_faults(dataset).items():
-            wrong.setdefault(row, fault)
+        wrong = _find_family_faults(dataset) | wrong
     return dict(sorted(wrong.items()))
 
 

@@ -152,9 +152,8 @@ def find_pairs(
 
     lengths = _compute_prefix_lengths(sizes, min_shared)
     every, rarest = build_matrix(sizes), build_matrix(lengths)
-    last = np.array(
-        [row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True)]
-    )
+    ends = (row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True))
+    last = np.fromiter(ends, np.int64, len(rows))
 
     def add_similar(first: Ints, second: Ints, max_shared: Ints) -> None:
         """Add the similar pairs among pairs that share at most `max_shared` words."""

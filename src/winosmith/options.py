@@ -162,11 +162,9 @@ def _convert_error(kind: type, values: Mapping[str, Any], error: ValidationError
         return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
         return RecipeError(_describe_unknown_key(key, kind, kind))
-    wanted = (
-        message
-        if found["type"] == "value_error"
-        else f"it must be {describe_values(properties[key])}"
-    )
+    wanted = message
+    if found["type"] != "value_error":
+        wanted = f"it must be {describe_values(properties[key])}"
     held = list(values[key]) if isinstance(values[key], tuple) else values[key]  # as in TOML
     value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
@@ -217,10 +215,8 @@ def _parse_nested_table(title: str, kind: Any, table: Mapping[str, Any], root: A
 
 def to_table(instance: Any) -> dict[str, Any]:
     """Return a declaration's TOML table without default values: the inverse of `from_table`."""
-    table: dict[str, Any] = TypeAdapter(type(instance)).dump_python(
-        instance, mode="json", exclude_defaults=True
-    )
-    return table
+    adapter = TypeAdapter(type(instance))
+    return dict(adapter.dump_python(instance, mode="json", exclude_defaults=True))
 
 
 def _find_declaration(hint: Any) -> type[Any] | None:

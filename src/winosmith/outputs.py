@@ -75,13 +75,11 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         Path(aside).chmod(0o666 & ~mask)
         Path(aside).replace(path)
     except OSError as error:
-        Path(aside).unlink(missing_ok=True)
         if error.filename not in (None, aside):  # the block's own error for another file
             raise
         raise make_write_error(error, path) from error
-    except BaseException:
+    finally:
         Path(aside).unlink(missing_ok=True)
-        raise
 
 
 _PARTIAL = ".part"
@@ -263,17 +261,13 @@ class OutputFolder:
     def save(self) -> None:
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
-        _write_json(
-            self.path / MANIFEST,
-            {"version": __version__, "recipe": self.recipe, "files": public},
-        )
+        content = {"version": __version__, "recipe": self.recipe, "files": public}
+        _write_json(self.path / MANIFEST, content)
         if private or self.secret or (self.path / PRIVATE / MANIFEST).exists():
             kept = {name: self.files[name] for name in sorted(private)}
             (self.path / PRIVATE).mkdir(exist_ok=True)
-            _write_json(
-                self.path / PRIVATE / MANIFEST,
-                {"recipe": self.recipe, "secret": self.secret, "files": kept},
-            )
+            content = {"recipe": self.recipe, "secret": self.secret, "files": kept}
+            _write_json(self.path / PRIVATE / MANIFEST, content)
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -78,47 +78,30 @@ def ordered_map(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(_submit(executor, function, item, advice))
+            try:
+                waiting.append(executor.submit(function, item))
+            except RuntimeError as error:
+                # The standard library has no specific exception.
+                if isinstance(error, BrokenExecutor) or "shutdown" not in str(error):
+                    raise
+                why = "the executor was shut down before the work was done"
+                raise InputError(f"{why}; {advice}") from error
             if len(waiting) >= max_pending:
-                yield _wait_for_result(waiting.popleft(), advice)
+                yield waiting.popleft().result()
         while waiting:
-            yield _wait_for_result(waiting.popleft(), advice)
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
-def _submit(
-    executor: Executor, function: Callable[[Item], Result], item: Item, advice: str
-) -> Future[Result]:
-    try:
-        return executor.submit(function, item)
+            yield waiting.popleft().result()
     except BrokenExecutor as error:
-        raise _make_worker_error(error, advice) from error
-    except RuntimeError as error:
-        if "shutdown" not in str(error):  # the standard library has no specific exception
-            raise
         raise InputError(
-            f"the executor was shut down before the work was done; {advice}"
+            "the executor's workers died; they were killed or ran out of memory "
+            f"({str(error) or type(error).__name__}); {advice}"
         ) from error
-
-
-def _wait_for_result(future: Future[Result], advice: str) -> Result:
-    try:
-        return future.result()
-    except BrokenExecutor as error:
-        raise _make_worker_error(error, advice) from error
     except CancelledError as error:
         raise InputError(
             f"the work was cancelled: the executor was shut down, or its workers died; {advice}"
         ) from error
-
-
-def _make_worker_error(error: BrokenExecutor, advice: str) -> InputError:
-    return InputError(
-        "the executor's workers died; they were killed or ran out of memory "
-        f"({str(error) or type(error).__name__}); {advice}"
-    )
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 Advance = Callable[[int, str], None]

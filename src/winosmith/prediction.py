@@ -77,8 +77,16 @@ class Prediction:
             raise ProblemError(f"the choice {self.choice} is not one of {len(self.scores)} options")
         if not all(map(math.isfinite, self.scores)):
             raise ProblemError(f"the scores of {self.problem_id!r} must be finite: {self.scores}")
-        if self.tied:
-            self._check_tied()
+        if self.tied and (
+            len(self.tied) < 2
+            or list(self.tied) != sorted(set(self.tied))
+            or not 0 <= self.tied[0] <= self.tied[-1] < (len(self.scores) or math.inf)
+            or self.choice not in self.tied
+        ):
+            raise ProblemError(
+                f"the tied options of {self.problem_id!r} must be two or more, in ascending "
+                f"order, and include the choice {self.choice}; they are {list(self.tied)}"
+            )
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -106,19 +114,6 @@ class Prediction:
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
-
-    def _check_tied(self) -> None:
-        options = len(self.scores) or math.inf
-        if (
-            len(self.tied) < 2
-            or list(self.tied) != sorted(set(self.tied))
-            or not 0 <= self.tied[0] <= self.tied[-1] < options
-            or self.choice not in self.tied
-        ):
-            raise ProblemError(
-                f"the tied options of {self.problem_id!r} must be two or more, in ascending "
-                f"order, and include the choice {self.choice}; they are {list(self.tied)}"
-            )
 
 
 def align(

@@ -305,9 +305,7 @@ class Problem:
         _check_blank(self.sentence, self.blank)
         if self.blank is None and self.pronoun is not None:
             raise ProblemError("a question has no blank, so it can't have a pronoun")
-        _check_options(self.options, has_offset=self.blank != ONLY_BLANK)
-        _check_answer(self.answer, len(self.options))
-        _check_distinct_options(self.options, self.answer)
+        _check_options(self.options, self.answer, has_offset=self.blank != ONLY_BLANK)
         if self.blank is not None and self.sentence.count(BLANK) == 1:
             object.__setattr__(self, "blank", self.sentence.index(BLANK))
 
@@ -416,7 +414,28 @@ def _check_one_blank(sentence: str, advice: str = "") -> None:
     raise ProblemError(AdvisedText(reason, "blank", advice))
 
 
-def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
+class OutOfRangeText(str):
+    """A message about an answer that is not the number of an option.
+
+    Attributes:
+        number: the answer as a whole number; None for other values.
+        options: the number of options.
+        first: the number of the first option.
+    """
+
+    number: int | None
+    options: int
+    first: int
+
+    def __new__(
+        cls, text: str, number: int | None = None, options: int = 0, first: int = 0
+    ) -> OutOfRangeText:
+        made = super().__new__(cls, text)
+        made.number, made.options, made.first = number, options, first
+        return made
+
+
+def _check_options(options: tuple[str, ...], answer: int | None, *, has_offset: bool) -> None:
     if not isinstance(options, tuple):
         raise ProblemError(f"the options must be a tuple of texts, not {options!r}")
     for option in options:
@@ -426,31 +445,23 @@ def _check_options(options: tuple[str, ...], *, has_offset: bool) -> None:
         raise ProblemError(
             f"the number of options is {len(options)}; it must be {MIN_OPTIONS} to {MAX_OPTIONS}"
         )
-    if not all(map(str.strip, options)):
+    texts = [*map(str.strip, options)]
+    if not all(texts):
         raise ProblemError("an option is empty")
     if not has_offset and any(BLANK in option for option in options):
         raise ProblemError("an option contains the blank ('_')")
-
-
-def _check_distinct_options(options: tuple[str, ...], answer: int | None) -> None:
-    texts = [*map(str.strip, options)]
+    if answer is not None:
+        if isinstance(answer, bool) or not isinstance(answer, int):
+            raise ProblemError(f"the answer must be an index or None, not {answer!r}")
+        if not 0 <= answer < len(options):
+            count = len(options)
+            text = f"the answer is {answer}; with {count} options it must be 0 to {count - 1}"
+            raise ProblemError(OutOfRangeText(text, answer, count, first=0))
     different = len({*texts})
-    if different == len(texts):
-        return
-    if different == 1 or (answer is not None and texts.count(texts[answer]) > 1):
+    is_ambiguous = answer is not None and texts.count(texts[answer]) > 1
+    if different == 1 or is_ambiguous:
         which = ", one of them the correct one" if different > 1 else ""
         raise ProblemError(f"two options are equal{which}: {', '.join(map(repr, options))}")
-
-
-def _check_answer(answer: int | None, n_options: int) -> None:
-    if answer is None:
-        return
-    if isinstance(answer, bool) or not isinstance(answer, int):
-        raise ProblemError(f"the answer must be an index or None, not {answer!r}")
-    if not 0 <= answer < n_options:
-        raise ProblemError(
-            f"the answer is {answer}; with {n_options} options it must be 0 to {n_options - 1}"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ the correct option with an incorrect one (WinoGrande's table 5 counts 80 compari
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from winosmith.dataset import Dataset
+from winosmith.dataset import Dataset, group_rows
 from winosmith.errors import ProblemError
 from winosmith.problem import MAX_OPTIONS, Claim, Extra, Problem
 from winosmith.seen import check_blanks
@@ -127,57 +127,38 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     >>> recast.problems.ids, [(left.claim.problem_id, left.reason) for left in recast.leftovers]
     (('p',), [('q', 'it is the only claim of its problem')])
     """
-    groups: dict[str, list[int]] = {}
-    for row, claim in enumerate(claims):
-        groups.setdefault(claim.problem_id, []).append(row)
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
-    for rows in groups.values():
-        distinct, repeated = _find_repeats(claims, rows)
-        reasons |= repeated
-        group = [claims[row] for row in distinct]
-        reason = _find_group_fault(group)
-        if reason is None:
-            try:
-                problems.append(_build_problem(group))
-            except ProblemError as error:
-                reason = str(error)
-        if reason is not None:
-            reasons |= dict.fromkeys(distinct, reason)
+    for rows in group_rows(claim.problem_id for claim in claims).values():
+        first_rows: dict[tuple[str, bool | None], int] = {}
+        for row in rows:
+            key = claims[row].candidate.strip(), claims[row].holds
+            if first_rows.setdefault(key, row) != row:
+                reasons[row] = "it repeats an earlier claim"
+        try:
+            problems.append(_build_problem([claims[row] for row in first_rows.values()]))
+        except ProblemError as error:
+            reasons |= dict.fromkeys(first_rows.values(), str(error))
     leftovers = tuple(Leftover(claims[row], reasons[row], row) for row in sorted(reasons))
     return Recast(Dataset(problems, name), leftovers)
 
 
-def _find_repeats(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    first_rows: dict[tuple[str, bool | None], int] = {}
-    repeated: dict[int, str] = {}
-    for row in rows:
-        claim = claims[row]
-        first = first_rows.setdefault((claim.candidate.strip(), claim.holds), row)
-        if first != row:
-            repeated[row] = "it repeats an earlier claim"
-    return list(first_rows.values()), repeated
-
-
-def _find_group_fault(group: Sequence[Claim]) -> str | None:
+def _build_problem(group: Sequence[Claim]) -> Problem:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
-        return "the claims of its problem have different sentences"
+        raise ProblemError("the claims of its problem have different sentences")
     if len(group) == 1:
-        return "it is the only claim of its problem"
+        raise ProblemError("it is the only claim of its problem")
     if len(group) > MAX_OPTIONS:
-        return f"its problem has {len(group)} claims; a problem has at most {MAX_OPTIONS}"
+        raise ProblemError(
+            f"its problem has {len(group)} claims; a problem has at most {MAX_OPTIONS}"
+        )
     labels = [claim.holds for claim in group]
     if None in labels and any(label is not None for label in labels):
-        return "only some claims of its problem have a label"
+        raise ProblemError("only some claims of its problem have a label")
     if None not in labels and labels.count(True) != 1:
-        return f"{labels.count(True) or 'no'} claims of its problem are true, not 1"
-    return None
-
-
-def _build_problem(group: Sequence[Claim]) -> Problem:
+        raise ProblemError(f"{labels.count(True) or 'no'} claims of its problem are true, not 1")
     first = group[0]
     shared = set.intersection(*(set(claim.extra.items()) for claim in group))
-    labels = [claim.holds for claim in group]
     return Problem(
         id=first.problem_id,
         sentence=first.sentence,
@@ -200,23 +181,18 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
     [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
     """
-    return tuple(pair for problem in problems for pair in _iter_pairs(problem))
-
-
-def _iter_pairs(problem: Problem) -> Iterator[Problem]:
-    right = problem.answer
-    if len(problem.options) == 2 or right is None:
-        yield problem
-        return
-    wrongs = [index for index in range(len(problem.options)) if index != right]
-    for number, wrong in enumerate(wrongs, start=1):
-        first, second = sorted((wrong, right))
-        yield replace(
-            problem,
-            id=f"{problem.id}#{number}",
-            options=(problem.options[first], problem.options[second]),
-            answer=int(right > wrong),
-        )
+    pairs = list[Problem]()
+    for problem in problems:
+        right, options = problem.answer, problem.options
+        if len(options) == 2 or right is None:
+            pairs.append(problem)
+            continue
+        wrongs = [index for index in range(len(options)) if index != right]
+        for number, wrong in enumerate(wrongs, start=1):
+            two = (options[min(wrong, right)], options[max(wrong, right)])
+            name = f"{problem.id}#{number}"
+            pairs.append(replace(problem, id=name, options=two, answer=int(right > wrong)))
+    return tuple(pairs)
 
 
 def find_order_reference(question: str, options: Sequence[str]) -> str | None:

@@ -14,12 +14,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
 from winosmith.problem import ONLY_BLANK, Claim, Edit, Extra, Lineage, Origin, Problem
 
 Record = dict[str, Any]
+T = TypeVar("T")
 
 _PROBLEM_KEYS = {f.name for f in fields(Problem)}
 _DROPPED_KEYS = {"stage", "reason", "copy_of"}
@@ -253,11 +254,10 @@ def _parse_lineage(record: Any) -> Lineage | None:
     if not isinstance(edits, list):
         raise ProblemError(f"the edits must be a list, not {edits!r}")
     edits = tuple(_construct(Edit, edit) for edit in edits)
-    lineage: Lineage = _construct(Lineage, {**record, "edits": edits})
-    return lineage
+    return _construct(Lineage, {**record, "edits": edits})
 
 
-def _construct(kind: Any, record: Any) -> Any:
+def _construct(kind: type[T], record: Any) -> T | None:
     if record is None:
         return None
     if not isinstance(record, dict):

@@ -146,9 +146,8 @@ class Result:
             if one.json == "flat":
                 record |= to_json(value) or {}
             else:
-                record[one.key or one.name] = to_json(
-                    one.json(value) if callable(one.json) else value
-                )
+                value = one.json(value) if callable(one.json) else value
+                record[one.key or one.name] = to_json(value)
         return record
 
     def __repr__(self) -> str:
@@ -186,10 +185,8 @@ class Result:
         cells = next((one.rows for one in make_tables(self) if len(one.columns) == 2), [])
         signature = getattr(self, "signature", None)
         numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")
-        return [
-            f"{type(self).__name__}: {numbers}.",
-            *([f"Conditions: {signature}."] if signature else []),
-        ]
+        stated = f"{type(self).__name__}: {numbers}."
+        return [stated, f"Conditions: {signature}."] if signature else [stated]
 
     def summary(self) -> str:
         """Return a paragraph for a paper: the numbers, their conditions, and the citation.
@@ -316,9 +313,8 @@ def make_table(
     default, the attributes with a heading, or all if none has a heading.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
-    every = (
-        [one for one in list_members(type(results[0])) if one.json is not False] if results else []
-    )
+    members = list_members(type(results[0])) if results else ()
+    every = [one for one in members if one.json is not False]
     names = names or [one.name for one in every if one.columns] or [one.name for one in every]
     columns, cells = [report.Column(head)], [[name] for name in rows]
     for name in names:

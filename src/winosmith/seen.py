@@ -171,13 +171,11 @@ def build_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = No
     found = []
     for problem in problems:
         shown = problem if local is None else cut_to_local_context(problem, local)
-        text = (
-            shown.sentence
-            if shown.blank is None or shown.blank_is_unique
-            else shown.replace_blank("\0_")
-        )
+        text = shown.sentence
         if sees == "pronoun" and shown.blank is not None:
             text = shown.replace_blank((problem.pronoun or BLANK).strip().lower())
+        elif shown.blank is not None and not shown.blank_is_unique:
+            text = shown.replace_blank("\0_")
         options = frozenset(" ".join(option.split()) for option in problem.options)
         found.append((" ".join(text.split()), options))
     return found
@@ -192,7 +190,6 @@ def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
     seen = build_inputs(problems, "blank")
-    distinct = Counter(
-        blank for blank, _ in set(zip(seen, build_inputs(problems, "pronoun"), strict=True))
-    )
+    pairs = zip(seen, build_inputs(problems, "pronoun"), strict=True)
+    distinct = Counter(blank for blank, _ in set(pairs))
     return 0 < MIN_VERSION_FRACTION * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

@@ -77,11 +77,10 @@ class _SolverOptions(ABC):
     def make(self, parts: SolverParts) -> Solver:
         from winosmith import solve  # here, because it imports numpy
 
-        solver: Solver = self.build(solve, parts)
-        return solver
+        return self.build(solve, parts)
 
     @abstractmethod
-    def build(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Solver:
         """Construct the solver; `solve` is the package `winosmith.solve`."""
 
     def find_parts(self, folder: Path, cache: Path, timeout: float) -> Options:
@@ -338,7 +337,7 @@ LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 
 
 def _check_kind(kind: str) -> str:
-    if kind not in KINDS:
+    if kind not in KINDS:  # which may be extended
         raise ValueError(f"it must be {describe_values({'enum': list(KINDS)})}")
     return kind
 

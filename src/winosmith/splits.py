@@ -75,14 +75,15 @@ def find_previous_splits(
     [['dev'], []]
     """
     keys = tuple(keys)
+    now, before = {problem.id: problem for problem in dataset}, [old.problem for old in previous]
+    reused = {p.id for p in before if p.id in now and not _is_same_problem(p, now[p.id])}
+    renamed = [(p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset]
+    for p in before:
+        root = f"then {p.root}" if p.root in reused else p.root
+        renamed.append((p, root, p.twin_id and f"then {p.twin_id}"))
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
-        for at, (p, root, twin) in enumerate(
-            (
-                *((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset),
-                *_iter_previous_ids(dataset, previous),
-            )
-        )
+        for at, (p, root, twin) in enumerate(renamed)
     )
     named = [[*_get_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
@@ -158,69 +159,33 @@ def assign_splits(
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if previous:
         before = find_previous_splits(dataset, groups, previous, keys)
-        sides = _keep_former_splits(count, list(map(choose_kept_split, before)), wanted, most)
-    else:
-        sides = _fill_splits(count, wanted, most)
-    if not keys:
-        _fill_empty_splits(sides, count, wanted, [at for at, were in enumerate(before) if not were])
+    kept = [choose_kept_split(were) for were in before]
+    sizes = {
+        side: sum(n for n, old in zip(count, kept, strict=True) if old == side) for side in SPLITS
+    }
+    needed = {**wanted, "train": sum(count) - sum(wanted.values())}
+    sides: list[SplitName] = []
+    for n, old in zip(count, kept, strict=True):
+        if old is not None:
+            sides.append(old)
+            continue
+        open_sides = [side for side, size in wanted.items() if n and sizes[side] < size]
+        short = [side for side in open_sides if sizes[side] + n <= most[side]]
+        if previous:
+            short += ["train"] if sizes["train"] < needed["train"] or not short else []
+            short.sort(key=lambda side: sizes[side] / max(needed[side], 1))
+        sides.append(next(iter(short), "train"))
+        sizes[sides[-1]] += n
+    for side, size in wanted.items() if not keys else ():  # fill empty splits
+        if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
+            new = [at for at, were in enumerate(before) if not were]
+            left = [at for at in new if count[at] and sides[at] == "train"]
+            if left:
+                sides[min(left, key=count.__getitem__)] = side
     return [
         AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
-
-
-def _fill_splits(
-    counts: Sequence[int], wanted: Mapping[SplitName, int], limits: Mapping[SplitName, float]
-) -> list[SplitName]:
-    sizes = dict.fromkeys(SPLITS, 0)
-    found: list[SplitName] = []
-    for n in counts:
-        fitting = (side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side]))
-        found.append(next(fitting, "train"))
-        sizes[found[-1]] += n
-    return found
-
-
-def _keep_former_splits(
-    counts: Sequence[int],
-    previous: Sequence[SplitName | None],
-    wanted: Mapping[SplitName, int],
-    limits: Mapping[SplitName, float],
-) -> list[SplitName]:
-    """Assign each old group to its previous split, and each new group to the least full split."""
-    sizes = dict.fromkeys(SPLITS, 0)
-    for n, side in zip(counts, previous, strict=True):
-        if side is not None:
-            sizes[side] += n
-    needed = {**wanted, "train": sum(counts) - sum(wanted.values())}
-    found: list[SplitName] = []
-    for n, old in zip(counts, previous, strict=True):
-        if old is not None:
-            found.append(old)
-            continue
-        short = [side for side in wanted if _has_room(n, sizes[side], wanted[side], limits[side])]
-        short += ["train"] if sizes["train"] < needed["train"] or not short else []
-        found.append(min(short, key=lambda side: sizes[side] / max(needed[side], 1)))
-        sizes[found[-1]] += n
-    return found
-
-
-def _has_room(added: int, current: int, wanted: int, limit: float) -> bool:
-    return added > 0 and current < wanted and current + added <= limit
-
-
-def _fill_empty_splits(
-    splits: list[SplitName],
-    counts: Sequence[int],
-    wanted: Mapping[SplitName, int],
-    new_groups: Sequence[int],
-) -> None:
-    """For each empty split, move the smallest new group in the training data into it."""
-    for side, size in wanted.items():
-        if size and not any(more for more, of in zip(counts, splits, strict=True) if of == side):
-            left = [at for at in new_groups if counts[at] and splits[at] == "train"]
-            if left:
-                splits[min(left, key=counts.__getitem__)] = side
 
 
 def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
@@ -230,22 +195,6 @@ def choose_kept_split(splits: Iterable[SplitName]) -> SplitName | None:
     ('dev', None)
     """
     return min(splits, key=SPLITS.index, default=None)
-
-
-def _iter_previous_ids(
-    dataset: Dataset, previous: Sequence[PreviousProblem]
-) -> Iterable[tuple[Problem, str, str | None]]:
-    """Yield each previous problem, its root's id and its twin id, with reused ids made distinct."""
-    now = {problem.id: problem for problem in dataset}
-    reused = {
-        old.problem.id
-        for old in previous
-        if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
-    }
-    for old in previous:
-        p = old.problem
-        root = f"then {p.root}" if p.root in reused else p.root
-        yield p, root, p.twin_id and f"then {p.twin_id}"
 
 
 def _is_same_problem(old: Problem, new: Problem) -> bool:

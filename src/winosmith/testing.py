@@ -66,7 +66,15 @@ class _ChatHandler(http.server.BaseHTTPRequestHandler):
             self._send(200, {"choices": []}, truncated=True)
         else:
             reply = answer if isinstance(answer, Reply) else Reply(answer)
-            self._send(200, _make_response_body(reply))
+            usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
+            message = {"role": "assistant", "content": reply.text}
+            finish = reply.finish or "stop"
+            body = {
+                "object": "chat.completion",
+                "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+                "usage": {key: value for key, value in usage.items() if value is not None},
+            }
+            self._send(200, body)
 
     def _send(self, status: int, body: Any, *, truncated: bool = False) -> None:
         raw = json.dumps(body).encode()
@@ -79,21 +87,6 @@ class _ChatHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Suppress the log on standard error."""
-
-
-def _make_response_body(reply: Reply) -> Any:
-    usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
-    return {
-        "object": "chat.completion",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": reply.text},
-                "finish_reason": reply.finish or "stop",
-            }
-        ],
-        "usage": {key: value for key, value in usage.items() if value is not None},
-    }
 
 
 _WORDS = tuple(

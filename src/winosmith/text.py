@@ -242,7 +242,12 @@ def split_units(text: str, whole: Sequence[str] = ()) -> list[str]:
         if part in names:
             found.append(part)
             continue
-        cut = _split_unspaced(part)
+        cut = list[tuple[str, bool]]()
+        for kind, run in groupby(part, _classify_character):
+            if kind == "word":
+                cut.append(("".join(run), True))
+            elif kind != "space":
+                cut += ((sign, kind == "letter") for sign in run)
         for (one, is_word), (other, is_next) in pairwise([*cut, ("", False)]):
             found += [one, one + other] if is_word and is_next else [one]
     return found
@@ -259,17 +264,6 @@ def get_inflection_prefix(word: str) -> str:
     (True, 'кот')
     """
     return word[: max(STEM, len(word) - ENDING)]
-
-
-def _split_unspaced(text: str) -> list[tuple[str, bool]]:
-    """Split a text into letters, words and marks, each flagged as part of a word or not."""
-    found: list[tuple[str, bool]] = []
-    for kind, run in groupby(text, _classify_character):
-        if kind == "word":
-            found.append(("".join(run), True))
-        elif kind != "space":
-            found += ((sign, kind == "letter") for sign in run)
-    return found
 
 
 def split_whole_words(text: str) -> list[str]:
@@ -328,10 +322,8 @@ def _splits_word(text: str, offset: int, joined: re.Pattern[str]) -> bool:
     if not 0 < offset < len(text):
         return False
     one, other = text[offset - 1], text[offset]
-    in_word = _classify_character(one) == _classify_character(other) == "word" and joined.match(
-        one + other
-    )
-    return bool(in_word) or unicodedata.category(other)[0] == "M"
+    in_word = _classify_character(one) == _classify_character(other) == "word"
+    return (in_word and bool(joined.match(one + other))) or unicodedata.category(other)[0] == "M"
 
 
 def tokenize(text: str) -> list[str]:

@@ -16,8 +16,7 @@ import re
 import threading
 import time
 from array import array
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
@@ -70,14 +69,8 @@ class Topic:
         >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
         ('boiled', 'boils', 'hot', 'tea', 'water')
         """
-        found = Counter(token for token in tokenize(self.text) if _WORD.fullmatch(token))
-        return tuple(
-            sorted(
-                word
-                for word in found
-                if word.islower() and not FUNCTION_WORDS.intersection(word.split("-"))
-            )
-        )
+        lower = {one for one in tokenize(self.text) if one.islower() and _WORD.fullmatch(one)}
+        return tuple(sorted(w for w in lower if not FUNCTION_WORDS.intersection(w.split("-"))))
 
     def draw_anchors(self, seed: int, count: int = ANCHORS) -> tuple[str, ...]:
         """Draw distinct anchor words from the candidates, which are equally likely.
@@ -118,13 +111,15 @@ _MAX_TRIES = 50
 """Number of consecutive unusable topics after which a source is rejected."""
 
 
-def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, source: str) -> Topic:
-    if not count:
+def _draw_topic(
+    topics: Sequence[Any], read: Callable[[Any], Topic], seed: int, source: str
+) -> Topic:
+    if not topics:
         raise InputError(f"{source} has no topics")
     reason = ""
-    for number in _make_rng(seed).permutation(count)[:_MAX_TRIES]:
+    for number in _make_rng(seed).permutation(len(topics))[:_MAX_TRIES]:
         try:
-            return read(int(number)).with_anchors(seed)
+            return read(topics[number]).with_anchors(seed)
         except InputError as error:
             reason = reason or str(error)
     raise InputError(f"{source} has no usable topic: {reason}")
@@ -175,12 +170,7 @@ class FolderTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        return _draw_topic(
-            len(self.paths),
-            lambda number: _read_topic(self.paths[number]),
-            seed,
-            str(self.folder),
-        )
+        return _draw_topic(self.paths, _read_topic, seed, str(self.folder))
 
 
 def _read_topic(path: Path) -> Topic:
@@ -248,7 +238,7 @@ class JsonlTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        return _draw_topic(len(self), self.__getitem__, seed, str(self.path))
+        return _draw_topic(range(len(self)), self.__getitem__, seed, str(self.path))
 
 
 def _check_line(line: bytes, path: Path, number: int) -> None:
@@ -374,12 +364,10 @@ class HttpTopics:
             finally:
                 self._refresh_lock.release()
         cached = list(self._cached.values())
-        where = (
-            f"{self.url} ({self._failure_reason})"
-            if self._failure_reason and not cached
-            else self.url
-        )
-        return _draw_topic(len(cached), cached.__getitem__, seed, where)
+        where = self.url
+        if self._failure_reason and not cached:
+            where += f" ({self._failure_reason})"
+        return _draw_topic(cached, lambda topic: topic, seed, where)
 
     def _refresh(self) -> None:
         try:

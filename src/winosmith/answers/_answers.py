@@ -31,18 +31,14 @@ class Log(Result):
         reported: the harness's own accuracies by name, 0–1, such as `acc` and `acc_norm`.
     """
 
-    status: str | None = None
-    filter: str | None = None
-    filters: tuple[str, ...] = ()
+    status: str | None = field(default=None, metadata=IF_ANY)
+    filter: str | None = field(default=None, metadata=IF_ANY)
+    filters: tuple[str, ...] = field(default=(), metadata=IF_ANY)
     used: tuple[str, ...] = field(default=(), metadata=HIDDEN)
-    keys_differ: tuple[str, ...] = ()
-    keys_compared: int = 0
-    scores_differ: tuple[str, ...] = ()
-    reported: Mapping[str, float] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """Return the known facts as a JSON record."""
-        return {name: value for name, value in super().record().items() if value}
+    keys_differ: tuple[str, ...] = field(default=(), metadata=IF_ANY)
+    keys_compared: int = field(default=0, metadata=IF_ANY)
+    scores_differ: tuple[str, ...] = field(default=(), metadata=IF_ANY)
+    reported: Mapping[str, float] = field(default_factory=dict, metadata=IF_ANY)
 
     def notes(self) -> list[str]:
         """Return phrases about the log's irregularities, to print after the model's name."""

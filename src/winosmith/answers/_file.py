@@ -66,6 +66,11 @@ class AnswerFile:
     def problems(self) -> dict[str, Problem]:
         return {problem.id: problem for problem in self.dataset}
 
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        """The key of each item that has one."""
+        return {one.id: one.answer for one in self.dataset if one.answer is not None}
+
     def resolve_id(self, name_or_text: Any) -> str:
         """Return the item id for an id such as "7.0" or "007", or for the item's sentence."""
         name = format_cell(name_or_text)
@@ -107,9 +112,9 @@ class AnswerFile:
         found = []
         for row in self.rows:
             if row.values is None:
-                raise self.make_error(str(row.reason), row.place)
+                raise row.place.make_error(str(row.reason))
             found.append((row.place, row.values))
         return found
 
     def make_error(self, reason: str, place: Place | None = None) -> FormatError:
-        return FormatError(reason, *(place[:3] if place else (self.path,)))
+        return place.make_error(reason) if place else FormatError(reason, self.path)

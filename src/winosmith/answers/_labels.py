@@ -74,12 +74,12 @@ def read(file: AnswerFile) -> list[Answers]:
         choice, text = choices[problem.id], format_cell(label)
         if choice is None and not (isinstance(label, str) or text.lstrip("-").isdecimal()):
             what = f'the list must contain labels, such as 1 or "A", not {text[:40]}'
-            raise FormatError(what, *place[:3])
+            raise place.make_error(what)
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else scores)
             check_fit(prediction, len(problem.options))
         except (ProblemError, DataError) as error:
-            raise FormatError(str(error), *place[:3]) from None
+            raise place.make_error(str(error)) from None
         predictions.append(prediction)
     if {*choices.values()} == {None} and {*labels.values()} != {INVALID}:
         raise file.make_error(NO_LETTER)
@@ -92,26 +92,23 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
         place, line = Place(str(source.path), number), text.strip()
         line = line[1:-1] if re.fullmatch('"[^"]*"', line) else line
         if _SUBMISSION_LINE.fullmatch(line):
-            raise FormatError(
+            raise place.make_error(
                 "the line has several labels, as in a leaderboard submission; score it with: "
-                "winosmith leaderboard",
-                *place[:3],
+                "winosmith leaderboard"
             )
         label = _LABEL.fullmatch(line)
         scores = label[2] or "" if label else ""
         try:
             labels.append((place, label[1] if label else line, tuple(map(float, scores.split()))))
         except ValueError:
-            raise FormatError(f"the scores {scores!r} are not numbers", *place[:3]) from None
+            raise place.make_error(f"the scores {scores!r} are not numbers") from None
     first = labels[0][1] if labels and dataset else ""
-    if _HEADER.fullmatch(first) and not (
-        is_missing(first) or interpret_answer(first, dataset[0].options)
-    ):
+    is_answer = is_missing(first) or interpret_answer(first, dataset[0].options)
+    if _HEADER.fullmatch(first) and not is_answer:
         if len(labels) == len(dataset):
-            raise FormatError(
+            raise labels[0][0].make_error(
                 f"{first[:40]!r} may be a header, or an invalid answer; if it is a header, write "
-                "nan for each missing answer, otherwise write [invalid] instead",
-                *labels[0][0][:3],
+                "nan for each missing answer, otherwise write [invalid] instead"
             )
         labels = labels[1:] if len(labels) == len(dataset) + 1 else labels
     options = [*(problem.options for problem in dataset), *[()] * len(labels)]
@@ -123,10 +120,9 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     ]
     if 2 * len(invalid) > len(labels):
         place, text = invalid[0]
-        raise FormatError(
+        raise place.make_error(
             f"{text[:40]!r} is not a label; write one label per line, such as 1 or A for the first "
-            "option",
-            *place[:3],
+            "option"
         )
     return labels
 

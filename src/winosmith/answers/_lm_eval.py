@@ -37,9 +37,9 @@ def read(file: AnswerFile) -> list[Answers]:
     by_filter: dict[str, list[tuple[Place, Record]]] = defaultdict(list)
     for place, sample in file.read_records():
         if not isinstance(sample.get("doc"), dict):
-            raise FormatError("this is not a sample: it has no 'doc'", *place[:3])
+            raise place.make_error("this is not a sample: it has no 'doc'")
         if not isinstance(_get_replies(sample), list):
-            raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
+            raise place.make_error("this is not a sample: it has no 'filtered_resps'")
         by_filter[str(sample.get("filter", ""))].append((place, sample))
     (used,), log = choose_filters(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
@@ -130,7 +130,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         ordered = _sort_scores(known, continuations, item, target, by_letter=by_letter)
     elif len(replies := [*_flatten_texts(results)]) > 1:
         what = f"the item has {len(replies)} replies; add a filter that selects one (take_first)"
-        raise FormatError(what, *place[:3])
+        raise place.make_error(what)
     elif replies:
         reply = replies[0]
     grade = next((sample[name] for name in ("acc", "exact_match") if name in sample), None)
@@ -163,7 +163,7 @@ def _parse_log_likelihood(result: Any, place: Place) -> float | None:
     try:
         return float(result[0])
     except (TypeError, ValueError):
-        raise FormatError(f"{result[0]!r} is not a log-likelihood", *place[:3]) from None
+        raise place.make_error(f"{result[0]!r} is not a log-likelihood") from None
 
 
 def _flatten_texts(replies: Any) -> Iterator[str]:

@@ -29,7 +29,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import check_first_id
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.outputs import atomic_write
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.records import dump_json
@@ -107,15 +107,15 @@ def read(file: AnswerFile) -> list[Answers]:
         line = _validate_record(_PredictionLine, "prediction", place, record)
         name = file.resolve_id(line.id)
         if name in found:
-            raise file.make_error(f"the id {name!r} already has a prediction", place)
+            raise place.make_error(f"the id {name!r} already has a prediction")
         if "choice" not in record and not line.scores:
-            raise file.make_error("the prediction has no 'choice'", place)
+            raise place.make_error("the prediction has no 'choice'")
         option = line.choice if "choice" in record else find_best_options(line.scores)[0]
         choice = None if option is None else int(option)
         try:
             found[name] = Prediction(name, choice, tuple(line.scores), tuple(line.tied))
         except ProblemError as error:
-            raise file.make_error(str(error), place) from None
+            raise place.make_error(str(error)) from None
     if len(found) < header.n:
         raise file.make_error(
             f"the header announces {header.n:,} predictions, but {len(found):,} follow: the file "
@@ -180,4 +180,4 @@ def _validate_record(model: type[_Model], kind: str, place: Place, record: Recor
             "missing": f"the {kind} has no {key!r}",
             "extra_forbidden": f"the {kind} has an unknown key {key!r}",
         }.get(details["type"], f"the {kind}'s {key!r} can't have {value!r}: {details['msg']}")
-        raise FormatError(reason, *place[:3]) from None
+        raise place.make_error(reason) from None

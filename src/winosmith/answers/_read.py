@@ -94,18 +94,12 @@ def read(
             earlier = found.get(answers.solver)
             found[answers.solver] = _merge_answers(earlier, answers, file) if earlier else answers
     check_same_filters(found.values())
-    if not omitted:
-        return found
-    return {name: _drop_omitted_answers(own, dataset, len(omitted)) for name, own in found.items()}
-
-
-def _drop_omitted_answers(answers: Answers, dataset: Dataset, omitted_count: int) -> Answers:
-    """Drop answers to unknown ids unless they outnumber the omitted records."""
     item_ids = {*dataset.ids}
-    known_answers = tuple(one for one in answers.predictions if one.problem_id in item_ids)
-    if not known_answers or not 0 < len(answers.predictions) - len(known_answers) <= omitted_count:
-        return answers
-    return replace(answers, predictions=known_answers, data=None)
+    for name, own in found.items() if omitted else ():
+        known = tuple(one for one in own.predictions if one.problem_id in item_ids)
+        if known and 0 < len(own.predictions) - len(known) <= len(omitted):
+            found[name] = replace(own, predictions=known, data=None)
+    return found
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:

@@ -255,8 +255,11 @@ def read_rows(
     for row, problem in zip(rows, items, strict=True):
         name, options = problem.id, number_repeats(problem.options)
         order = [formats.match_option(option, options) for option in row.options]
-        target = _find_target_index(row, key_kind)
-        key = None if target is None else order[target]
+        target = row.target
+        if isinstance(target, str):
+            target = formats.interpret_answer(target, row.options).get(key_kind.name or "")
+        target = row.key if target is None else target
+        key = order[target] if target is not None and target < len(order) else None
         if key is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (key != problem.answer)
@@ -318,14 +321,6 @@ def _detect_log_kinds(
             stacklevel=6,
         )
     return kind, other
-
-
-def _find_target_index(row: Row, kind: AnswerKind) -> int | None:
-    target = row.target
-    if isinstance(target, str):
-        target = formats.interpret_answer(target, row.options).get(kind.name or "")
-    target = row.key if target is None else target
-    return target if target is not None and target < len(row.options) else None
 
 
 def _make_prediction(

@@ -102,7 +102,10 @@ def read(file: AnswerFile) -> list[Answers]:
         for name in others
     }
     columns = {name: all_columns[name] for name in models}
-    keys, reasons = _classify_columns(columns, file)
+    texts = {name for name, one in columns.items() if one.has_texts and not one.repeats_option}
+    grades = [one.graded_correct for one in columns.values() if one.has_grades]
+    keys = _find_key_columns(columns, texts, grades)
+    reasons = _find_other_numbers(columns, keys, texts - {*keys}, grades)
     places = {item: place for item, (place, _) in rows.items()}
     found: dict[str, tuple[Prediction, ...]] = dict.fromkeys(reasons, ())
     for name, column in columns.items():
@@ -172,9 +175,7 @@ def _check_items(
         cells = [one for name, cell in row.items() if name not in names for one in _flatten(cell)]
         plain = {*map(normalise, cells)} - {*map(normalise, problem.options)}
         if other := file.find_other_question(plain, item):
-            raise file.make_error(
-                f"the id is {item!r}, but the question is that of {other!r}", place
-            )
+            raise place.make_error(f"the id is {item!r}, but the question is that of {other!r}")
         labels = [one.readings.get(item, {}) for one in columns]
         if not are_scored and not any(label and "text" not in label for label in labels):
             continue
@@ -221,7 +222,7 @@ def _compare_columns(
 
     The grades of `gpt` may be named `gpt_correct`. If many rows differ, the column is refused.
     """
-    answers = {one.id: one.answer for one in file.dataset if one.answer is not None}
+    answers = file.keys
     by_id = {model: {one.problem_id: one.chosen for one in own if len(one.chosen) < 2}
              for model, own in by_model.items()}  # fmt: skip
     chosen = next(iter(by_id.values())) if len(by_id) == 1 else {}
@@ -297,7 +298,7 @@ def split_models(file: AnswerFile) -> dict[str, AnswerFile]:
             raise file.make_error(f"{what}; rename the column, or the model")
         return {}
     if unnamed := found.get(""):
-        raise file.make_error(f"the row has no {model!r}", unnamed[0][0])
+        raise unnamed[0][0].make_error(f"the row has no {model!r}")
     omitted = {model, *keys} - differ if differ else {model}
     header = tuple(name for name in names if name not in omitted)
     for name in filter(omitted.__contains__, keys):
@@ -365,11 +366,24 @@ class _Column:
     def cells(self) -> set[str]:
         return {format_cell(self.labels[n]) for n in self.readings if n in self.file.problems}
 
+    @cached_property
+    def correct(self) -> list[set[str]]:
+        """The items whose label is the key, by any kind of answer and by each kind."""
+        by_kind = [
+            {n for n, one in self.readings.items() if (kind, self.file.keys.get(n)) in one.items()}
+            for kind in formats.KINDS
+        ]
+        return [set[str]().union(*by_kind), *by_kind]
+
     @property
     def has_grades(self) -> bool:
         """Whether all labels are true and false, or 1 and 0 in a column named like a grade."""
         values = _MARKS if self.name.lower() in _GRADED else _TRUTH
         return bool(self.texts) and {*self.texts.values()} <= values.keys()
+
+    @property
+    def graded_correct(self) -> set[str]:
+        return {n for n, one in self.texts.items() if n in self.file.problems and _MARKS[one]}
 
     @cached_property
     def has_numbers(self) -> bool:
@@ -409,56 +423,59 @@ class _Column:
         return len(matches) > 1 and bool(set.intersection(*matches))
 
 
-def _classify_columns(
-    columns: Mapping[str, _Column], file: AnswerFile
-) -> tuple[list[str], dict[str, str]]:
-    """Return the columns with keys, and the reason for omitting each column of other numbers.
+def _find_key_columns(
+    columns: Mapping[str, _Column], with_texts: set[str], grades: list[set[str]]
+) -> list[str]:
+    """Return the names of the columns with keys.
 
     A column named `answer` may have a model's answers only if no column except those named like
     keys has letters or texts. It has a model's answers if it fits the grades. Without grades, it
     must differ from the keys, or no column may have numbers of options from 0. A single column
     of another name that equals the keys, but not the grades, is refused.
+
+    Args:
+        columns: all columns that may have answers.
+        with_texts: the names of the columns with letters or texts of options.
+        grades: for each column of grades, the items with a correct answer.
     """
-    answers = dict(zip(file.dataset.ids, file.dataset.answers, strict=True))
     keys = [*filter(_is_key_name, columns)]
-    with_texts = {name for name, one in columns.items() if one.has_texts and not one.repeats_option}
-    grades = [
-        {item for item, text in column.texts.items() if item in file.problems and _MARKS[text]}
-        for column in columns.values()
-        if column.has_grades
-    ]
     are_indexed = any(
         2 * sum("0" in one for one in column.known_readings) >= len(column.known_readings)
         for column in columns.values()
     )
-
-    def find_correct(column: _Column) -> list[set[str]]:
-        by_kind = [
-            {n for n, one in column.readings.items() if (kind, answers.get(n)) in one.items()}
-            for kind in formats.KINDS
-        ]
-        return [set[str]().union(*by_kind), *by_kind]
-
     may_be_replies = [name for name in keys if name.lower() in _REPLIES and with_texts <= {*keys}]
     others = with_texts - {*keys}
     for column in [columns[n] for n in (*may_be_replies, *(others if len(others) == 1 else ()))]:
-        is_key, correct = column.name in keys, find_correct(column)
-        is_correct = len(correct[0]) == len(column.known_readings)
-        fits = any(one in grades for one in correct)
+        is_key = column.name in keys
+        is_correct = len(column.correct[0]) == len(column.known_readings)
+        fits = any(one in grades for one in column.correct)
         if is_key and (fits if grades else not is_correct or not are_indexed):
             keys.remove(column.name)
         elif column.has_texts and is_correct and (not grades if is_key else grades and not fits):
-            raise file.make_error(
+            raise column.file.make_error(
                 f"{column.name!r} matches the key in every row, so it may contain the keys or a "
                 "model's answers; rename a column with a model's answers to 'prediction'"
             )
-    letters = with_texts - {*keys}
+    return keys
+
+
+def _find_other_numbers(
+    columns: Mapping[str, _Column], keys: list[str], letters: set[str], grades: list[set[str]]
+) -> dict[str, str]:
+    """Return the reason for omitting each column with numbers that are not a model's answers.
+
+    Args:
+        columns: all columns that may have answers.
+        keys: the names of the columns with keys.
+        letters: the names of the other columns with letters or texts of options.
+        grades: for each column of grades, the items with a correct answer.
+    """
     for column in (one for name, one in columns.items() if letters and name not in keys):
         texts = sum("text" in one for one in column.known_readings)
         numbers = sum("0" in one or "1" in one for one in column.known_readings)
         are_positions = texts < 0.9 * len(column.known_readings) <= numbers
         if column.has_numbers and are_positions and not column.has_flags:
-            raise file.make_error(
+            raise column.file.make_error(
                 f"{column.name!r} has numbers, but {min(letters)!r} has letters or texts; write "
                 "letters in both, or remove the column that doesn't contain a model's answers"
             )
@@ -469,18 +486,18 @@ def _classify_columns(
     for name, column in columns.items():
         is_other = column.has_other_numbers and (letters or (grades and not column.has_grades))
         options = sum(map(bool, column.known_readings))
-        if is_other and not any(one in grades for one in find_correct(column)):
+        if is_other and not any(one in grades for one in column.correct):
             reasons[name] = why
         elif graded and name in models and column.has_numbers and not column.has_grades:
-            differ = min(len(one ^ own) for one in find_correct(column) for own in grades)
+            differ = min(len(one ^ own) for one in column.correct for own in grades)
             if 4 * differ > len(column.known_readings):
-                raise file.make_error(
+                raise column.file.make_error(
                     f"the numbers in {name!r} contradict the grades in {graded[0]!r} in many rows; "
                     "remove the column that doesn't contain a model's answers"
                 )
         elif models and column.has_numbers and 2 * options < len(column.known_readings):
             reasons[name] = "has numbers that are not options"
-    return keys, reasons
+    return reasons
 
 
 def _check_not_one_hot(by_model: Mapping[str, Sequence[Prediction]], file: AnswerFile) -> None:
@@ -529,11 +546,10 @@ def _map_ids_to_rows(
         if name not in item_ids and all(is_missing(row.get(column)) for column in columns):
             continue
         if name in found:
-            raise file.make_error(
+            raise place.make_error(
                 f"the id {name!r} occurs twice, first at {found[name][0].position}; remove one "
                 "row or, if the rows belong to several models, rename the column with the models' "
-                "names to 'model'",
-                place,
+                "names to 'model'"
             )
         found[name] = place, row
     return found
@@ -554,12 +570,12 @@ def _read_scores(
         while cells and is_missing(cells[-1]):
             cells.pop()
         if any(map(is_missing, cells)):
-            raise file.make_error("a score is empty, but a later score is not", place)
+            raise place.make_error("a score is empty, but a later score is not")
         texts = (one.replace(",", point) if isinstance(one, str) else one for one in cells)
         try:
             found[item] = tuple(map(float, texts))
         except (ValueError, TypeError) as error:
-            raise file.make_error(f"a score is not a number: {error}", place) from None
+            raise place.make_error(f"a score is not a number: {error}") from None
     return found
 
 
@@ -571,7 +587,7 @@ def _make_predictions(
         try:
             found.append(Prediction(name, choice, () if choice is None else scores.get(name, ())))
         except ProblemError as error:
-            raise FormatError(str(error), *rows[name][0][:3]) from None
+            raise rows[name][0].make_error(str(error)) from None
     return tuple(found)
 
 

@@ -53,6 +53,11 @@ _LOWERCASE_REFERENCE = re.compile(
 _ANSWER_FIELD = re.compile("(?i)pred|answer|choice|option|distract|respon|select|chosen|guess")
 """Names of fields whose small numbers refer to options."""
 
+_MAX_DEVIATIONS = 2.5
+"""Standard deviations from the expected number of matches up to which a field's numbers count as
+independent of the key (our choice). By chance, 1 in 80 independent fields deviates more, and its
+items then keep their order of options."""
+
 _NUMBERS = re.compile(r"[\[(\s]*-?[\d.]+(?:\s*[,;|>\s]\s*-?[\d.]+)+[\])\s]*")
 """Several numbers, such as probabilities or ranks of the options."""
 
@@ -463,7 +468,7 @@ def find_numbered_fields(values: Iterable[tuple[str, Any, Problem]]) -> set[str]
             expected = sum(given[at] * keys[at] for at in given) / len(pairs)
             equal = sum(one == key for one, key in pairs)
             deviation = math.sqrt(expected * (1 - expected / len(pairs)))
-            if _ANSWER_FIELD.search(name) or abs(equal - expected) > 2.5 * deviation:
+            if _ANSWER_FIELD.search(name) or abs(equal - expected) > _MAX_DEVIATIONS * deviation:
                 found.add(name)
     return found
 

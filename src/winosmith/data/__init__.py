@@ -17,9 +17,8 @@ from winosmith.data._json import (
     read_array,
     read_records_by_id,
 )
-from winosmith.data._place import Place, Row
 from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
-from winosmith.data._source import CONTROLS, Source
+from winosmith.data._source import CONTROLS, Place, Row, Source
 from winosmith.data._spans import Value, parse_json_value, parse_row
 from winosmith.data._tables import (
     format_cell,

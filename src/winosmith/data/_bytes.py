@@ -42,6 +42,11 @@ COMPRESSED = (*_OPENERS, _ZSTANDARD, ZIP)
 _ZIP_ZSTANDARD = 93
 """Zip's code for the Zstandard compression method (APPNOTE 6.3.8, section 4.4.5)."""
 
+_UNPACKING_ERRORS = (
+    *(EOFError, OSError, ValueError, NotImplementedError),
+    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+)
+
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 DATA_EXTENSIONS = frozenset(
@@ -135,12 +140,10 @@ def find_files(path: str | Path) -> list[str]:
         FormatError: no files were found.
     """
     root = Path(path)
-    if is_address(path):
-        return [str(path)]
     if root.is_dir():
         paths = [one for one in root.rglob("*") if one.is_file()]
         paths = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
-    elif glob.has_magic(str(path)) and not root.exists():
+    elif glob.has_magic(str(path)) and not root.exists() and not is_address(path):
         paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
         paths = [one for one in paths if one.is_file()]
     else:
@@ -183,18 +186,12 @@ def _unpack_file(file: File, limit: int) -> list[File]:
                     return [File(file.path, _join_chunks(chunks, limit, file.path))]
     except InputError:
         raise
-    except _get_unpacking_errors() as error:
+    except (
+        *_UNPACKING_ERRORS,
+        getattr(sys.modules.get("zstandard"), "ZstdError", EOFError),
+    ) as error:
         raise FormatError(f"the file can't be unpacked: {error}", file.path) from error
     return [file]
-
-
-def _get_unpacking_errors() -> tuple[type[Exception], ...]:
-    zstandard = sys.modules.get("zstandard")
-    return (
-        *(EOFError, OSError, ValueError, NotImplementedError),
-        *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-        *([zstandard.ZstdError] if zstandard else []),
-    )
 
 
 def _unpack_archive(file: File, limit: int) -> list[File]:

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from winosmith.data._place import Place, Row
-from winosmith.data._source import Source
+from winosmith.data._source import Place, Row, Source
 from winosmith.errors import FormatError
 from winosmith.outputs import unguard_cell
 
@@ -48,22 +47,16 @@ class Delimited:
 
     @cached_property
     def separator(self) -> str:
-        declared = _SEPARATOR_LINE.match(self.source.text)
-        if declared:
+        if declared := _SEPARATOR_LINE.match(self.source.text):
             return declared[1]
-        return max(_SEPARATORS, key=lambda mark: len(_split_cells(self._first_line, mark)))
-
-    @cached_property
-    def _first_line(self) -> str:
-        lines = self.source.text[self._header_start :].split("\n")
-        return next((line for line in lines if line.strip(" \t\r,;")), "")
+        lines = self.source.text.split("\n")
+        first = next((line for line in lines if line.strip(" \t\r,;")), "")
+        return max(_SEPARATORS, key=lambda mark: len(_split_cells(first, mark)))
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        rows = (
-            cells for cells, _, _ in self._read_cells(self.is_quoted) if isinstance(cells, list)
-        )
-        return tuple(_clean_header(next(rows, [])))
+        rows = (cells for cells, _, _ in self._read_cells(self.is_quoted))
+        return tuple(_clean_header(next((row for row in rows if isinstance(row, list)), [])))
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -89,17 +82,14 @@ class Delimited:
         is_text = any(cell.startswith('"') and not _QUOTED_CELL.fullmatch(cell) for cell in cells)
         return not is_text or text.count('"') == 1
 
-    def rows(
-        self, header: Sequence[str] = (), *, is_quoted: bool | None = None
-    ) -> Iterator[Row[Mapping[str, str]]]:
+    def rows(self, header: Sequence[str] = ()) -> Iterator[Row[Mapping[str, str]]]:
         """Yield each row as a mapping from column names to cells.
 
         An apostrophe that prevents a cell from running as a formula is removed. If the file has no
-        header, `header` contains the column names.
+        header, `header` contains the column names, and quotation marks enclose cells.
         """
         path, names = str(self.source.path), list(header)
-        is_quoted = self.is_quoted if is_quoted is None else is_quoted
-        for cells, first, last in self._read_cells(is_quoted):
+        for cells, first, last in self._read_cells(bool(header) or self.is_quoted):
             if isinstance(cells, csv.Error):
                 unread = f" (lines {first + 1:,} to {last:,} were not read)"
                 reason = f"this is not a row of a table: {cells}; is a quotation mark left open?"

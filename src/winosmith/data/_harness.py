@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -41,36 +40,31 @@ def load_task_tables(address: str) -> dict[str, list[Record]]:
             name = next(name for name, entry in entries if path.samefile(entry.yaml_path or "."))
         elif name not in manager.task_index:
             raise FormatError("there is no such task; see: lm_eval ls tasks", address)
-        loaded = manager.load([name])["tasks"]
-        return {
-            f"{LM_EVAL}{name}": list(_iterate_questions(task, address))
-            for name, task in loaded.items()
-        }
+        tables = dict[str, list[Record]]()
+        for task_name, task in manager.load([name])["tasks"].items():
+            docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
+            if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
+                raise FormatError(
+                    f"the task has no choices (output_type: {task.OUTPUT_TYPE}); only "
+                    "multiple-choice tasks are supported",
+                    address,
+                )
+            questions = tables[f"{LM_EVAL}{task_name}"] = []
+            for number, doc in enumerate(docs):
+                text, target = task.doc_to_text(doc), task.doc_to_target(doc)
+                choices = task.doc_to_choice(doc)
+                if task.multiple_input:
+                    text, target = target, text
+                if isinstance(target, str) and target in choices:
+                    target = choices.index(target)
+                questions.append(_make_question(number, text, choices, target))
+        return tables
     except FormatError:
         raise
     except StopIteration:
         raise FormatError("this is not an lm-evaluation-harness task", address) from None
     except Exception as error:
         raise FormatError(f"the task can't be loaded: {error}", address) from error
-
-
-def _iterate_questions(task: Any, address: str) -> Iterator[Record]:
-    docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
-    if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
-        raise FormatError(
-            f"the task has no choices (output_type: {task.OUTPUT_TYPE}); only multiple-choice "
-            "tasks are supported",
-            address,
-        )
-    for number, doc in enumerate(docs):
-        text, choices, target = (
-            task.doc_to_text(doc), task.doc_to_choice(doc), task.doc_to_target(doc)
-        )  # fmt: skip
-        if task.multiple_input:
-            text, target = target, text
-        if isinstance(target, str) and target in choices:
-            target = choices.index(target)
-        yield _make_question(number, text, choices, target)
 
 
 def _make_question(question_id: object, text: str, choices: list[str], target: object) -> Record:

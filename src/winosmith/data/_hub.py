@@ -38,7 +38,12 @@ def load_hub_table(address: str) -> Any:
     except FormatError:
         raise
     except load_errors as error:
-        raise FormatError(f"{first_line(error)}; {_suggest_remedy(error)}", address) from error
+        advice = "check the name; for a private data set, log in: hf auth login"
+        if isinstance(error, ConnectionError):
+            advice = "connect to the internet, or download the data set and use hf:FOLDER"
+        elif "gated" in str(error):
+            advice = "accept the terms on the data set's page, then log in: hf auth login"
+        raise FormatError(f"{first_line(error)}; {advice}", address) from error
 
 
 def _check_connection(name: str) -> None:
@@ -63,11 +68,3 @@ def _choose_name(
     problem = f"there is no {kind} {name!r}" if name else f"there are {len(names)} {kind}s"
     listed = ", ".join(names)
     raise FormatError(f"{problem} ({listed}); name one: {template.format(names[0])}", address)
-
-
-def _suggest_remedy(error: BaseException) -> str:
-    if isinstance(error, ConnectionError):
-        return "connect to the internet, or download the data set and use hf:FOLDER"
-    if "gated" in str(error):
-        return "accept the terms on the data set's page, then log in: hf auth login"
-    return "check the name; for a private data set, log in: hf auth login"

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from winosmith.data._place import Place, Row
-from winosmith.data._source import Source
+from winosmith.data._source import Place, Row, Source
 from winosmith.records import DECODER, dump_json, parse_json
 
 Record = Mapping[str, Any]

@@ -17,8 +17,7 @@ from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
 from winosmith.data._json import Record, get_members, read_array, read_json_lines, read_json_object
-from winosmith.data._place import Row
-from winosmith.data._source import Source
+from winosmith.data._source import Row, Source
 from winosmith.data._workbook import SHEET, is_workbook, read_sheet
 from winosmith.data._xml import iterate_elements
 from winosmith.data._yaml import is_yaml, read_yaml
@@ -77,9 +76,7 @@ class Rows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        if self.header is not None:
-            return self.header
-        return tuple(self.first)
+        return tuple(self.first) if self.header is None else self.header
 
     def iterate_elements(self, tag: str) -> Iterator[Row[Element]]:
         for source in self.sources:

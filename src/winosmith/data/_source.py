@@ -17,10 +17,60 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from winosmith.data._bytes import COMPRESSED, ZIP, read_content
-from winosmith.data._place import Place, Row
-from winosmith.errors import AdvisedText, FormatError
+from winosmith.errors import FormatError
+
+T = TypeVar("T")
+
+
+class Place(NamedTuple):
+    """The location of a record: a file with a line or row number, and offsets in its text.
+
+    Attributes:
+        path: the file's path, or "<DataFrame>" for a table in memory.
+        number: the 1-based number of the record's first line in a text, or of its row in a table.
+        unit: the unit of `number`.
+        start: the 0-based offset of the record in the decoded text; None in a table.
+        end: the offset of the record's end (exclusive).
+
+    >>> str(Place("quiz.jsonl", 12)), str(Place("<DataFrame>", 3, "row"))
+    ('quiz.jsonl:12', '<DataFrame>, row 3')
+    """
+
+    path: str
+    number: int
+    unit: Literal["line", "row"] = "line"
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def position(self) -> str:
+        return f"{self.unit} {self.number}"
+
+    def make_error(self, reason: str) -> FormatError:
+        return FormatError(reason, self.path, self.number, self.unit)
+
+    def __str__(self) -> str:
+        between = ":" if self.unit == "line" else ", row "
+        return f"{self.path}{between}{self.number}"
+
+
+class Row(NamedTuple, Generic[T]):
+    """A record of a file or table.
+
+    Attributes:
+        raw: the record's text, which is written to the file of bad records.
+        values: the values by name, an XML element, or the lines of a block; None if unreadable.
+        reason: why the record can't be read; None if it can be read.
+    """
+
+    place: Place
+    raw: str
+    values: T | None
+    reason: str | None = None
+
 
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["']([A-Za-z0-9._-]+)["']""")
 
@@ -178,13 +228,11 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         fault = f"probably in {name}, which reads {seen!r} here"
         fault += " (or in another encoding, such as cp1250)"
         raise _make_codec_error(fault, "cp1252", path, line)
-    raise FormatError(
-        AdvisedText(
-            "the text is not UTF-8, and its encoding is unknown",
-            "encoding",
-            "; name it with `encoding=`, such as 'cp1251', 'gb18030' or 'shift_jis', or save the "
-            "file in UTF-8",
-        ),
+    raise FormatError.advise(
+        "the text is not UTF-8, and its encoding is unknown",
+        "encoding",
+        "; name it with `encoding=`, such as 'cp1251', 'gb18030' or 'shift_jis', or save the "
+        "file in UTF-8",
         path,
         line,
     )
@@ -197,13 +245,11 @@ _BYTES_SHOWN = 20
 
 
 def _make_codec_error(fault: str, codec: str, path: Path, line: int | None = None) -> FormatError:
-    return FormatError(
-        AdvisedText(
-            f"the file is not UTF-8, but {fault}",
-            "encoding",
-            f"; name its encoding with `encoding={codec!r}`, or convert it, for example with: "
-            f"iconv -f {codec} -t utf-8",
-        ),
+    return FormatError.advise(
+        f"the file is not UTF-8, but {fault}",
+        "encoding",
+        f"; name its encoding with `encoding={codec!r}`, or convert it, for example with: "
+        f"iconv -f {codec} -t utf-8",
         path,
         line,
     )

@@ -60,10 +60,8 @@ class Value:
             return [(at, at + 1) for at in range(start, end)]
         for quote in ("''", '""'):
             if raw.replace(quote, quote[0]) == self.value:
-                return [
-                    match.span()
-                    for match in re.compile(f"{quote}|.", re.S).finditer(text, start, end)
-                ]
+                signs = re.compile(f"{quote}|.", re.DOTALL)
+                return [match.span() for match in signs.finditer(text, start, end)]
         try:
             is_json = DECODER.decode(f'"{raw}"') == self.value
         except ValueError:

@@ -19,7 +19,7 @@ from typing import Any
 
 from winosmith.data._bytes import File, get_size_limit, make_size_error
 from winosmith.data._json import Record, are_records, columns_to_rows
-from winosmith.data._place import Place, Row
+from winosmith.data._source import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
 

@@ -22,7 +22,7 @@ from defusedxml.ElementTree import fromstring
 
 from winosmith.data._bytes import ZIP, File, get_size_limit, make_size_error
 from winosmith.data._delimited import map_cells, parse_header
-from winosmith.data._place import Place, Row
+from winosmith.data._source import Place, Row
 from winosmith.data._tables import format_cell, to_plain
 from winosmith.errors import FormatError, require
 
@@ -116,7 +116,13 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if not names:
         raise FormatError("the workbook has no visible sheet with data", path)
     grid = [*_iterate_sheet_rows(sheets[names[0]], file)]
-    xml = _read_sheet_xml(file.raw, names[0])
+    with zipfile.ZipFile(io.BytesIO(file.raw)) as archive:
+        entries = fromstring(archive.read("xl/workbook.xml")).iterfind(".//{*}sheet")
+        (entry,) = [one for one in entries if one.get("name") == names[0]]
+        part = next(value for key, value in entry.attrib.items() if key.endswith("}id"))
+        parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+        (target,) = [one.get("Target") or "" for one in parts if one.get("Id") == part]
+        xml = archive.read(str(PurePosixPath("xl") / target).lstrip("/"))
     for column, top, bottom in _MERGES.findall(xml):
         position = openpyxl.utils.column_index_from_string(column.decode()) - 1
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if position < len(row)]
@@ -136,13 +142,3 @@ def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:
         if remaining < 0:
             raise make_size_error(file.path)
         yield list(row)
-
-
-def _read_sheet_xml(raw: bytes, sheet: str) -> bytes:
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        book = fromstring(archive.read("xl/workbook.xml"))
-        parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-        (entry,) = [one for one in book.iterfind(".//{*}sheet") if one.get("name") == sheet]
-        part = next(value for key, value in entry.attrib.items() if key.endswith("}id"))
-        (target,) = [one.get("Target") or "" for one in parts if one.get("Id") == part]
-        return archive.read(str(PurePosixPath("xl") / target).lstrip("/"))

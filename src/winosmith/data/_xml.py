@@ -10,8 +10,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from winosmith.data._place import Place, Row
-from winosmith.data._source import Source
+from winosmith.data._source import Place, Row, Source
 
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 

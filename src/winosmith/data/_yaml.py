@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from winosmith.data._json import are_records, make_row
-from winosmith.data._place import Row
-from winosmith.data._source import Source
+from winosmith.data._source import Row, Source
 from winosmith.data._spans import Value
 from winosmith.errors import FormatError, require
 

@@ -30,21 +30,17 @@ from winosmith.formats._names import ID_COLUMNS, find_name, is_answer_name
 from winosmith.formats._read import (
     SKIP_BAD,
     Contents,
-    Losses,
     ReadingNote,
     as_dataset,
     as_splits,
-    find_losses,
-    find_unwritable,
     read,
     read_claims,
     read_items,
     scan,
     to_dataset,
-    write,
-    write_bad_records,
 )
 from winosmith.formats._twins import find_unmarked_pairs, pair_files, separate_twins_of_files
+from winosmith.formats._write import Losses, find_losses, find_unwritable, write, write_bad_records
 
 __all__ = [
     "FORMATS",

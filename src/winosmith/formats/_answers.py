@@ -221,13 +221,11 @@ def find_repeated_keys(
         elif answers and fits:
             places = min((differ[kind] for kind in fits), key=len)
             if not is_known and 2 * count >= len(rows):
-                raise FormatError(
-                    AdvisedText(
-                        f"{key_column!r} and {name!r} may both be the answers but differ in "
-                        f"{len(places):,} of {count:,} rows, first at {places[0].position}",
-                        "answer",
-                        f"; choose one with `answer={key_column!r}` or `answer={name!r}`",
-                    )
+                raise FormatError.advise(
+                    f"{key_column!r} and {name!r} may both be the answers but differ in "
+                    f"{len(places):,} of {count:,} rows, first at {places[0].position}",
+                    "answer",
+                    f"; choose one with `answer={key_column!r}` or `answer={name!r}`",
                 )
             notes.append(
                 f"{name!r} has a different answer in {len(places):,} of {count:,} rows "

@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element
 from winosmith import data
 from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole_number
 from winosmith.errors import FormatError, ProblemError
-from winosmith.problem import BLANK, Claim, Extra, Problem, Scalar, make_extra_key
+from winosmith.problem import BLANK, Claim, Extra, OutOfRangeText, Problem, Scalar, make_extra_key
 from winosmith.records import parse_json
 from winosmith.text import detect_script
 
@@ -143,10 +143,9 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
         return None
     if number in map(str, range(first, options + first)):
         return int(number) - first
-    raise ProblemError(
-        f"the answer is {value!r}; with {options} options it must be a number from {first} to "
-        f"{options + first - 1}"
-    )
+    text = f"the answer is {value!r}; with {options} options it must be a number from {first} to "
+    text += str(options + first - 1)
+    raise ProblemError(OutOfRangeText(text, int(number) if number else None, options, first))
 
 
 def make_extra_keys(

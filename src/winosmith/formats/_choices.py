@@ -197,7 +197,9 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, has_answer: bool) -> Cho
         correct = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), correct or ())
     scores = {key: one for key, one in value.items() if one is not None}
-    if (correct := _find_best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    if scores and all(isinstance(one, bool | int | float) for one in scores.values()):
+        best = max(scores.values())  # {"a cup": 1, "a jug": 0}
+        correct = tuple(at for at, one in enumerate(scores.values()) if one == best != 0)
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
@@ -207,17 +209,6 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, has_answer: bool) -> Cho
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
     return Choices(texts, tuple(keys[: len(texts)]))
-
-
-def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores.
-
-    The result is empty if all scores are 0, and None if not all values are numbers.
-    """
-    if not values or not all(isinstance(one, bool | int | float) for one in values):
-        return None
-    best = max(values)
-    return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
 def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
@@ -238,10 +229,9 @@ def _parse_records(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flag = find_name(FLAGS, keys)
-    flags = (
-        [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value] if flag else labels
-    )
+    flags = labels
+    if flag := find_name(FLAGS, keys):
+        flags = [_FLAG_WORDS.get(str(one[flag]).casefold(), one[flag]) for one in value]
     correct = find_flagged(flags, len(value))
     if correct is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}

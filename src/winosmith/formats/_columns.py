@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from winosmith.data import Record, is_missing
-from winosmith.errors import AdvisedText, FormatError, InputError
+from winosmith.errors import FormatError, InputError
 from winosmith.formats._names import (
     ANSWER,
     CHOICES,
@@ -150,12 +150,10 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; the columns are {join_names(names)}")
     if find_name(["premise"], names) and find_name(["question"], names) and not columns.question:
-        raise FormatError(
-            AdvisedText(
-                "the columns include a premise and a question",
-                "question",
-                ": name one or both with `question=`",
-            )
+        raise FormatError.advise(
+            "the columns include a premise and a question",
+            "question",
+            ": name one or both with `question=`",
         )
     pairs = (find_existing(pair, names) for pair in TEXT_PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
@@ -192,12 +190,10 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
     if not question and not classes and (len(choices) < 2 or table.has_words(choices)):
         blanks = [name for name in names if table.passes_in_most_rows(has_blank, name)]
         if len(blanks) > 1:
-            raise FormatError(
-                AdvisedText(
-                    f"several columns have sentences with a blank: {join_names(blanks)}",
-                    "question",
-                    "; name one with `question=`, and its options with `choices=`",
-                )
+            raise FormatError.advise(
+                f"several columns have sentences with a blank: {join_names(blanks)}",
+                "question",
+                "; name one with `question=`, and its options with `choices=`",
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
@@ -208,25 +204,19 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
         (answer is not None and (choices or distractors)) or table.is_flagged(choices)
     ):
         text = find_name(PASSAGE, names)
+        is_whole = all(isinstance(one, str | None) for one in table.get_column(text))
         # With a column of pronouns, or a text in parts, the question would be incomplete.
-        pronoun = find_name(["pron", "pronoun"], names)
-        if (
-            text
-            and not pronoun
-            and all(isinstance(one, str | None) for one in table.get_column(text))
-        ):
+        if text and is_whole and not find_name(["pron", "pronoun"], names):
             question = (text,)
     if not question:
         fact, advice = "no question column was detected", ": name one with `question=`"
-        raise FormatError(AdvisedText(fact, "question", advice + listing))
+        raise FormatError.advise(fact, "question", advice + listing)
     if not (choices or classes or distractors):
-        raise FormatError(
-            AdvisedText(
-                "no columns of choices were found",
-                "choices",
-                ": name two or more with `choices=`; if the labels in the answer column are "
-                f"themselves the choices, name that column{listing}",
-            )
+        raise FormatError.advise(
+            "no columns of choices were found",
+            "choices",
+            ": name two or more with `choices=`; if the labels in the answer column are "
+            f"themselves the choices, name that column{listing}",
         )
     if columns.choices and not columns.question and names.families:
         _refuse_unmatched_question(names, columns.choices, question)
@@ -273,12 +263,11 @@ class _Table:
         return next(filter(self.get_values, existing), existing[0] if existing else None)
 
     def find_unusual_answer_column(self) -> str | None:
-        return next(
-            (name for name in self.names.answer_aliases
-             if (values := self.get_values(name))
-             and not any(isinstance(one, list | dict) for one in values)),
-            None,
-        )  # fmt: skip
+        for name in self.names.answer_aliases:
+            values = self.get_values(name)
+            if values and not any(isinstance(one, list | dict) for one in values):
+                return name
+        return None
 
     def find_passage(self, question: str) -> str | None:
         """Return the first column that contains passages for the questions, or None.
@@ -354,12 +343,10 @@ class _Table:
         if not fits:
             return (), ()
         if question and len(fits) > 1:
-            raise FormatError(
-                AdvisedText(
-                    f"the choices may be {join_groups(map(tuple, fits))}",
-                    "choices",
-                    "; name them with `choices=`",
-                )
+            raise FormatError.advise(
+                f"the choices may be {join_groups(map(tuple, fits))}",
+                "choices",
+                "; name them with `choices=`",
             )
         before = texts[: texts.index(fits[-1])]
         return tuple(fits[-1]), tuple(before[0]) if len(before) == 1 else ()
@@ -405,12 +392,10 @@ class _Table:
             is_plain and all(_has_no_family_word(name, self.names) for name in question)
         ):
             return found, bool(others)
-        raise FormatError(
-            AdvisedText(
-                f"the choices may be {join_groups((found, *others))}",
-                "question",
-                "; name the question with `question=`, and its choices with `choices=`",
-            )
+        raise FormatError.advise(
+            f"the choices may be {join_groups((found, *others))}",
+            "question",
+            "; name the question with `question=`, and its choices with `choices=`",
         )
 
     def has_words(self, names: Sequence[str]) -> bool:
@@ -480,22 +465,17 @@ def _refuse_unmatched_question(
 ) -> None:
     match = next((family for family in names.families if {*family.names} == {*choices}), None)
     if match is None and tuple(choices) in names.find_similar_groups(names.families[0]):
-        raise FormatError(
-            AdvisedText(
-                f"{join_names([*choices])} may not be the choices of {join_names(question)}, "
-                f"because there are also {join_names(names.families[0].names)}",
-                "question",
-                "; name the question with `question=`",
-            )
+        raise FormatError.advise(
+            f"{join_names([*choices])} may not be the choices of {join_names(question)}, "
+            f"because there are also {join_names(names.families[0].names)}",
+            "question",
+            "; name the question with `question=`",
         )
     if match is None or any(map(match.includes, question)):
         return
     if others := [name for name in names if match.includes(name) and name not in choices]:
-        raise FormatError(
-            AdvisedText(
-                f"the question for the choices {join_names([*choices])} may be in "
-                f"{join_names(others)}",
-                "question",
-                "; name its column with `question=`",
-            )
+        raise FormatError.advise(
+            f"the question for the choices {join_names([*choices])} may be in {join_names(others)}",
+            "question",
+            "; name its column with `question=`",
         )

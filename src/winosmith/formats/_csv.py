@@ -58,9 +58,8 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN_COLUMNS
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    extra_keys = _base.make_extra_keys(
-        "csv", (name for name in names if name not in known), EXTRA_KEY
-    )
+    others = (name for name in names if name not in known)
+    extra_keys = _base.make_extra_keys("csv", others, EXTRA_KEY)
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], extra_keys
 
 
@@ -140,10 +139,9 @@ def _write(problems: Sequence[Problem], file: IO[str]) -> None:
 
 def _make_cells(problem: Problem) -> dict[str, str]:
     record = make_problem_record(problem)
-    cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
+    answer = "" if problem.answer is None else str(problem.answer + 1)
+    cells = {"id": problem.id, "sentence": problem.sentence, "answer": answer}
     cells |= dict(zip(_OPTIONS, problem.options, strict=False))
-    if problem.answer is not None:
-        cells["answer"] = str(problem.answer + 1)
     for name, path in _FIELDS.items():
         value: Any = record
         for key in path:

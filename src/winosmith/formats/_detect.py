@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from winosmith.data import Rows, join_rows
@@ -110,9 +110,15 @@ def detect(rows: Rows, name: str | None = None) -> DetectedFormat:
 
 def _detect_container(rows: Rows, wanted: Format | None) -> DetectedFormat:
     if wanted is not QUESTIONS:
-        matches = _find_matching_formats(
-            rows, [wanted] if wanted else [f for f in FORMATS if f is not QUESTIONS]
-        )
+        formats = [wanted] if wanted else [known for known in FORMATS if known is not QUESTIONS]
+        readings = [
+            [DetectedFormat(known, read, notes) for known in formats if known.recognises(read)]
+            for read, notes in iterate_row_candidates(rows)
+        ]
+        matches = next(filter(None, readings), [])
+        in_lists = [one for one in readings if one and one[0].notes and one[0].rows.kind == "array"]
+        if len(in_lists) > 1 and matches is in_lists[0]:
+            matches = []  # several of an object's lists match
         if len(matches) == 1:
             return matches[0]
         if wanted:
@@ -141,17 +147,6 @@ def _make_detection_error(reason: str, rows: Rows) -> FormatError:
     return error
 
 
-def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[DetectedFormat]:
-    """Return the formats that match a container's rows, or none if several of its lists match."""
-    matches = [
-        [DetectedFormat(known, reading, notes) for known in formats if known.recognises(reading)]
-        for reading, notes in iterate_row_candidates(rows)
-    ]
-    nonempty = [fits for fits in matches if fits]
-    in_lists = [fits for fits in nonempty if fits[0].notes and fits[0].rows.kind == "array"]
-    return nonempty[0] if nonempty and (len(in_lists) < 2 or nonempty[0] is not in_lists[0]) else []
-
-
 def _explain_no_match(rows: Rows) -> AdvisedText:
     """Return why no format fits, and advise to name a format."""
     fault, naming = "no known format fits its content", _advise_naming(one.name for one in FORMATS)
@@ -162,24 +157,18 @@ def _explain_no_match(rows: Rows) -> AdvisedText:
         another = "; name another format with `format_name=`"
         return AdvisedText(fault, "format_name", another, before=f"{why}; ")
     nearest = _describe_nearest_format(rows)
-    if not nearest and _may_be_answers(rows):
-        nearest = (
-            "; it looks like models' answers, not problems: name the file of problems as the data, "
-            "and this one as the answers"
-        )
-        return AdvisedText(fault + nearest, "format_name")
+    if not nearest and (name := find_name((*ID_COLUMNS, "item"), rows.names)):
+        cells = [str(one).strip() for key, one in rows.first.items() if key != name]
+        if 1 in map(len, cells) and not any(" " in one for one in cells):  # letters or digits
+            nearest = (
+                "; it looks like models' answers, not problems: name the file of problems as the "
+                "data, and this one as the answers"
+            )
+            return AdvisedText(fault + nearest, "format_name")
     if not (nearest or why):
         nearest = f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
     questions = f"; as questions, {why}" if why else ""
     return AdvisedText(fault + nearest, "format_name", questions + naming)
-
-
-def _may_be_answers(rows: Rows) -> bool:
-    """Return whether the first row has an id, a letter or digit, and no text of several words."""
-    if not (name := find_name((*ID_COLUMNS, "item"), rows.names)):
-        return False
-    cells = [str(one).strip() for key, one in rows.first.items() if key != name]
-    return 1 in map(len, cells) and not any(" " in one for one in cells)
 
 
 _ROWS_ADVICE = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"

@@ -98,34 +98,32 @@ _ANSWERS = {("1", "0"): 0, ("0", "1"): 1, ("", ""): None}
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")
 
 
-def _parse_rows(rows: Sequence[Row]) -> Problem:
+def _parse_rows(rows: Sequence[Row], position: int) -> Problem:
     if len(rows) != 2:
         raise ProblemError(f"the index has {len(rows)} rows; 2 are required, one per option")
-    options = (rows[0]["candidate0"], rows[0]["candidate1"])
+    one, other = rows
+    options = (one["candidate0"], one["candidate1"])
     for row, option in zip(rows, options, strict=True):
         if not row["sentence1"].endswith(option):
             raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
-    before, other_before = (
-        row["sentence1"].removesuffix(option) for row, option in zip(rows, options, strict=True)
-    )
-    if before != other_before:
+    before, end = one["sentence1"].removesuffix(options[0]), other["sentence2"]
+    if before != other["sentence1"].removesuffix(options[1]):
         raise ProblemError("the two rows have different text before their options")
-    after, other_after = (row["sentence2"] for row in rows)
-    labels = (rows[0]["label"], rows[1]["label"])
+    labels = (one["label"], other["label"])
     if labels not in _ANSWERS:
         raise ProblemError(f"the labels are {[*labels]}; one must be 1 and the other 0")
     return Problem(
-        id=rows[0]["index"],
-        sentence=before + BLANK + after,
+        id=one["index"],
+        sentence=before + BLANK + one["sentence2"],
         options=options,
         answer=_ANSWERS[labels],
-        extra=Extra({_OTHER_END: other_after} if other_after != after else {}),
+        extra=Extra({_OTHER_END: end} if end != one["sentence2"] else {}),
     )
 
 
 def _read_table(rows: Rows) -> list[Entry]:
     pairs = _base.combine_rows(_base.read_cells(rows, _COLUMNS), lambda row: row["index"], "\n")
-    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _parse_rows(rows)))
+    return pair_neighbours(_base.build_entries(pairs, _parse_rows))
 
 
 DPR_TSV = Format(

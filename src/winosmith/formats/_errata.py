@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from winosmith import data
-from winosmith.data import Readable, Row
+from winosmith.data import Place, Readable, Row
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats._answers import interpret_answer
 from winosmith.formats._letters import LETTER_KINDS
@@ -74,20 +74,18 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
     items: dict[str, list[Problem]] = {}
     for problem in problems:
         items.setdefault(problem.id, []).append(problem)
-    places: dict[str, str] = {}
-    found = []
+    found: dict[str, tuple[Place, Erratum]] = {}
     for row in rows:
         try:
             erratum = _read_row(row, items)
-            if erratum.id in places:
-                raise DataError(f"{erratum.id!r} already has an erratum ({places[erratum.id]})")
+            if erratum.id in found:
+                raise DataError(f"{erratum.id!r} already has an erratum ({found[erratum.id][0]})")
         except InputError as error:
-            raise FormatError(str(error), row.place.path, *row.place[1:3]) from None
-        places[erratum.id] = str(row.place)
-        found.append(erratum)
+            raise row.place.make_error(str(error)) from None
+        found[erratum.id] = row.place, erratum
     if not found:
         raise FormatError("there are no errata", rows.path)
-    return tuple(found)
+    return tuple(erratum for _, erratum in found.values())
 
 
 def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> Erratum:

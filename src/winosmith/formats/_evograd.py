@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from winosmith import data
 from winosmith.data import Rows
-from winosmith.errors import FormatError, ProblemError
+from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Row
 from winosmith.lineage import DISTANCE
@@ -60,10 +60,9 @@ def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
             is_original = row.values["distance"].strip() == "0"
             number = int(text) if (text := row.values["index"]).isdecimal() else last + 1
             if number < last and not (restarts and is_original):
-                raise FormatError(
+                raise row.place.make_error(
                     f"the index {number} follows {last}: the rows were sorted or shuffled, so the "
-                    "original of each perturbed problem is unknown; sort them by the index",
-                    *row.place[:3],
+                    "original of each perturbed problem is unknown; sort them by the index"
                 )
             last = number
             family += is_original

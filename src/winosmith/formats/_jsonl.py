@@ -51,9 +51,7 @@ def _is_winosmith(rows: Rows) -> bool:
 def _read(rows: Rows) -> Iterator[Entry]:
     if rows.kind in ("lines", "object"):
         return _base.build_entries(rows, _parse_item)
-    if rows.is_typed:
-        return _base.build_entries(rows, _parse_table_row)
-    records = _base.read_records(rows, {*rows.names} - _TEXT_KEYS)
+    records = rows if rows.is_typed else _base.read_records(rows, {*rows.names} - _TEXT_KEYS)
     return _base.build_entries(records, _parse_table_row)
 
 

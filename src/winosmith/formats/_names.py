@@ -97,7 +97,6 @@ class Family:
     """Columns with one choice each, whose names differ only in a letter or number."""
 
     names: tuple[str, ...]
-    stem: str
     before: str
     after: str
 
@@ -133,7 +132,7 @@ class Names(tuple[str, ...]):
                 continue
             run = self._find_run(stem, sign, after)
             if len(run) >= 2:
-                found.append(Family(run, stem, match["before"] or "", after))
+                found.append(Family(run, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
 
     @cached_property

@@ -114,18 +114,16 @@ def _find_questions(rows: Sequence[Record], columns: Columns, max_depth: int) ->
     candidates = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
     if len(candidates) > _MAX_COLUMNS:
         return None
-    nestings = [one for one in candidates if _has_questions(rows, one, columns, max_depth - 1)]
+    nestings = list[_Nesting]()
+    for one in candidates:
+        inside = _sample_nested_rows(rows, one)
+        if not (inside and try_plan(inside, columns)):
+            names = (one.column, *one.parallel.values())
+            parts = [{name: row[name] for name in names} for row in rows]
+            if not _find_questions(_sample_nested_rows(parts, one), columns, max_depth - 1):
+                continue
+        nestings.append(one)
     return nestings[0] if len(nestings) == 1 else None
-
-
-def _has_questions(rows: Sequence[Record], nesting: _Nesting, columns: Columns, depth: int) -> bool:
-    inside = _sample_nested_rows(rows, nesting)
-    if inside and try_plan(inside, columns):
-        return True
-    parts = [
-        {name: row[name] for name in (nesting.column, *nesting.parallel.values())} for row in rows
-    ]
-    return _find_questions(_sample_nested_rows(parts, nesting), columns, depth) is not None
 
 
 def _iterate_possible_columns(rows: Sequence[Record]) -> Iterator[_Nesting]:

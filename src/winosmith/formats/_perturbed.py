@@ -13,11 +13,10 @@ detected by their order, as in the WSC; a group of three contains one twin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from winosmith import data
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
@@ -86,19 +85,17 @@ def _read(rows: Rows) -> Iterator[Entry]:
     for place, raw, row, reason in table:
         if row is None:
             yield Entry(place, raw, reason=reason)
-    for name in _KINDS:
-        yield from pair_neighbours(_read_change_kind(table, name))
+    for name, kind in _KINDS.items():
+        found = list[Entry]()
+        for position, (place, raw, row, _) in enumerate(table):
+            if row is not None and row[kind.text].strip() not in ("", _ABSENT):
+                one = _base.build_entry(place, raw, _parse_problem, row, position, name)
+                note = _describe_wrong_index(row, kind) if one.item else None
+                found.append(replace(one, note=note))
+        yield from pair_neighbours(found)
 
 
-def _read_change_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
-    for position, (place, raw, row, _) in enumerate(table):
-        if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.build_entry(place, raw, _parse_problem, row, position, name)
-            yield replace(found, note=_describe_wrong_index(row, name)) if found.item else found
-
-
-def _describe_wrong_index(row: Row, name: str) -> str | None:
-    kind = _KINDS[name]
+def _describe_wrong_index(row: Row, kind: _ChangeKind) -> str | None:
     pieces, at = row[kind.text].split(), int(row[kind.place])
     word = pieces[at] if at < len(pieces) else None
     if (word or "").casefold() == row[kind.pronoun].casefold():

@@ -39,13 +39,7 @@ from winosmith.formats._choices import (
     parse_choices,
     shuffle_by_hash,
 )
-from winosmith.formats._columns import (
-    Columns,
-    Plan,
-    has_blank,
-    is_empty,
-    make_plan,
-)
+from winosmith.formats._columns import Columns, Plan, has_blank, is_empty, make_plan
 from winosmith.formats._letters import LETTER_KINDS, SERIES
 from winosmith.formats._names import (
     INDEX,
@@ -138,9 +132,8 @@ def read_questions(
             f"{plan.choices[-1]!r} is 'NA' in {gaps:,} rows; these cells are read as empty"
         )
     used, rows_read = plan.used_columns, list[_Draft]()
-    for at, (place, raw, row, reason) in enumerate(
-        _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
-    ):
+    left = _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
+    for at, (place, raw, row, reason) in enumerate(left):
         draft = _Draft(place, raw, reason, str(at))
         rows_read.append(draft)
         if row is not None:
@@ -358,7 +351,7 @@ def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
                     f"the answer is in {name!r} only in some rows, such as this one; use one name"
                 )
                 advice = ", or name the column with `answer=`"
-                raise FormatError(AdvisedText(reason, "answer", advice), *draft.place[:3])
+                raise FormatError.advise(reason, "answer", advice, *draft.place[:3])
 
 
 def _set_label_choices(drafts: Sequence[_Draft], *, is_declared: bool) -> list[str]:
@@ -435,12 +428,10 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         return label
     if not fits:
         draft = answered[0][0]
-        raise FormatError(
-            AdvisedText(
-                f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number",
-                "answer",
-                "; name the answer column with `answer=`, or write only letters in that column",
-            ),
+        raise FormatError.advise(
+            f"the answer {draft.answer!r} is neither a choice nor a choice's letter or number",
+            "answer",
+            "; name the answer column with `answer=`, or write only letters in that column",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -453,18 +444,15 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         place, first = unequal[0][0].place, unequal[0][0].answer
         if not any(best in r and other in r for _, r in unequal):  # they never contradict
             ours, theirs = ([d for d, r in unequal if kind in r] for kind in (best, other))
-            raise FormatError(
+            raise place.make_error(
                 f"{len(ours):,} answers are {KINDS[best]}, such as {ours[0].answer!r}, and "
-                f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind",
-                *place[:3],
+                f"{len(theirs):,} are {KINDS[other]}, such as {theirs[0].answer!r}; use one kind"
             )
-        raise FormatError(
-            AdvisedText(
-                f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
-                f"{len(unequal):,} rows, such as for {first!r} in this one",
-                "answer_is",
-                f". Choose one with `answer_is={best!r}` or `answer_is={other!r}`",
-            ),
+        raise FormatError.advise(
+            f"the answers can be read as {KINDS[best]} or as {KINDS[other]}, which differ in "
+            f"{len(unequal):,} rows, such as for {first!r} in this one",
+            "answer_is",
+            f". Choose one with `answer_is={best!r}` or `answer_is={other!r}`",
             *place[:3],
         )
     return best
@@ -479,10 +467,9 @@ def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
-        raise FormatError(
+        raise places[others[0]][0].make_error(
             f"the answers mix letters of several scripts, which may look alike: {usual} in most "
-            f"rows, {where}; use one script",
-            *places[others[0]][0][:3],
+            f"rows, {where}; use one script"
         )
 
 

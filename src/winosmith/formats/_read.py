@@ -1,41 +1,28 @@
-"""Read and write files in any format, and report the records that can't be read or stored.
+"""Read files in any format, and report the records that can't be read.
 
 For all formats, this module checks for repeated ids, blanks that touch a word, twins that the file
-does not mark, and contradictory lineages. `find_losses` compares items after a round trip.
+does not mark, and contradictory lineages.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from winosmith import data
 from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import AdvisedText, FormatError, ProblemError
-from winosmith.formats import _base
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import (
-    Entry,
-    Format,
-    Item,
-    Writer,
-    find_extra_key,
-    get_problems,
-    replace_items,
-)
+from winosmith.formats._base import Entry, Format, Item, find_extra_key, get_problems, replace_items
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
-from winosmith.formats._detect import detect, get_writer
+from winosmith.formats._detect import detect
 from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED_FRACTION, report_progress
@@ -49,87 +36,11 @@ from winosmith.formats._twins import (
     separate_twins_of_files,
 )
 from winosmith.formats._winogrande import WINOGRANDE
+from winosmith.formats._write import write_bad_records
 from winosmith.lineage import apply_edits, check_lineages, find_edits
-from winosmith.outputs import atomic_write
 from winosmith.parallel import pause_garbage_collection
-from winosmith.problem import BLANK, Claim, Extra, Problem
-from winosmith.records import make_claim_record, make_problem_record
+from winosmith.problem import BLANK, Claim, Extra, OutOfRangeText, Problem
 from winosmith.text import separate_blank, tokenize
-
-
-@dataclass
-class Losses:
-    """The numbers of items whose fields changed when the items were written and read back.
-
-    Attributes:
-        lost: number of items with a field that became empty, by field. The parts of `origin`,
-            `lineage` and `extra` are separate fields ("origin author").
-        changed: number of items in which a field has a different value, by field.
-        added: number of items with an empty field that was filled, by field.
-        missing: number of items that were not read back.
-    """
-
-    lost: Counter[str] = field(default_factory=Counter)
-    changed: Counter[str] = field(default_factory=Counter)
-    added: Counter[str] = field(default_factory=Counter)
-    missing: int = 0
-
-    def __bool__(self) -> bool:
-        return any(vars(self).values())
-
-    def lines(self, noun: str) -> list[str]:
-        """Return a line per kind of loss: "lost: twin_id in 20 problems, origin author in 40"."""
-        lines = []
-        for kind in ("lost", "changed", "added"):
-            if counts := sorted(getattr(self, kind).items()):
-                (name, first), *others = counts
-                parts = [f"{name} in {_format_count(first, noun)}"]
-                parts += [f"{k} in {n}" for k, n in others]
-                lines.append(f"{kind}: {', '.join(parts)}")
-        missing = f"missing: {_format_count(self.missing, noun)}"
-        return [*lines, missing] if self.missing else lines
-
-
-def _format_count(count: int, noun: str) -> str:
-    return f"{count} {noun if count != 1 else noun.removesuffix('s')}"
-
-
-def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
-    """Compare written items with the items that were read back, in order.
-
-    Twin ids are compared as groups, so renaming a twin is not a change.
-    """
-    found = Losses(missing=len(written) - len(read_back))
-    twins_are_same = _are_twins_preserved(written, read_back)
-    for before, after in zip(written, read_back, strict=False):
-        if before == after:
-            continue
-        old, new = _flatten_fields(before), _flatten_fields(after)
-        if twins_are_same:
-            new["twin_id"] = old.get("twin_id")
-        for name in old.keys() | new.keys():
-            had, has = old.get(name), new.get(name)
-            if had != has:
-                kind = found.lost if has is None else found.added if had is None else found.changed
-                kind[name] += 1
-    return found
-
-
-def _flatten_fields(item: Item) -> dict[str, Any]:
-    record = make_problem_record(item) if isinstance(item, Problem) else make_claim_record(item)
-    parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
-    for name in record.keys() - parts:
-        parts |= {f"{name} {key}": part for key, part in record[name].items()}
-    return parts
-
-
-def _are_twins_preserved(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    pairs = {
-        (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
-        for before, after in zip(written, read_back, strict=False)
-    }
-    are_unique = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1] for pair in pairs})
-    return are_unique and all((before is None) == (after is None) for before, after in pairs)
 
 
 class ReadingNote(UserWarning):
@@ -186,7 +97,7 @@ class Contents:
             more = len(self.bad) - 1
             others = f"; {more} more record{'s' * (more > 1)} can't be read" if more else ""
             advice = "no record is left" if skip_bad else SKIP_BAD
-            raise FormatError(f"{first.reason}{others}; {advice}", *first.place[:3])
+            raise first.place.make_error(f"{first.reason}{others}; {advice}")
         if not self.items:
             raise FormatError("the file has no readable records", self.path)
 
@@ -296,9 +207,6 @@ def scan(
     return contents
 
 
-_OUT_OF_RANGE = re.compile(r"the answer is '?(\d+)\b.*; with (\d+) options it must be .*?(\d+) to ")
-
-
 def _refuse_shifted_answers(entries: Sequence[Entry]) -> None:
     """Raise FormatError if answers seem to be numbered from 0 instead of 1, or vice versa.
 
@@ -308,16 +216,15 @@ def _refuse_shifted_answers(entries: Sequence[Entry]) -> None:
     has_first = any(one.answer == 0 for one in problems)
     has_last = any(one.answer == len(one.options) - 1 for one in problems)
     for one in entries:
-        if not (found := _OUT_OF_RANGE.match(one.reason or "")):
+        fault = one.reason
+        if not isinstance(fault, OutOfRangeText):
             continue
-        number, count, first = map(int, found.groups())
-        may_be_from_0 = first == 1 and number == 0 and not has_last
-        may_be_from_1 = first == 0 and number == count and not has_first
+        may_be_from_0 = fault.first == 1 and fault.number == 0 and not has_last
+        may_be_from_1 = fault.first == 0 and fault.number == fault.options and not has_first
         if may_be_from_0 or may_be_from_1:
-            raise FormatError(
-                f"{one.reason}; if all answers are numbered from {1 - first}, renumber them, or "
-                "name the columns with `question=`, `choices=` and `answer=`",
-                *one.place[:3],
+            raise one.place.make_error(
+                f"{fault}; if all answers are numbered from {1 - fault.first}, renumber them, or "
+                "name the columns with `question=`, `choices=` and `answer=`"
             )
 
 
@@ -393,8 +300,7 @@ def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
         extra = dict(problems[row].extra)
         value = data.format_cell(extra.pop(key)) if key else ""
         if value:
-            item = replace(problems[row], id=value, extra=Extra(extra))
-            entries[row] = replace(entries[row], item=item)
+            replace_items(entries, {row: replace(problems[row], id=value, extra=Extra(extra))})
         else:
             _reject(entries, row, f"the id column {column!r} is empty")
 
@@ -442,9 +348,8 @@ def separate_blanks(entries: list[Entry]) -> list[str]:
             entries[row] = replace(one, item=replace(item, sentence=sentence))
     if not original:
         return []
-    _recompute_edits(
-        entries, {one.id: one.sentence for one in original.values() if isinstance(one, Problem)}
-    )
+    texts = {one.id: one.sentence for one in original.values() if isinstance(one, Problem)}
+    _recompute_edits(entries, texts)
     words = next(iter(original.values())).sentence.split()
     at = next(at for at, word in enumerate(words) if BLANK in word)
     example = " ".join(words[max(0, at - 1) : at + 1])
@@ -558,17 +463,6 @@ def _read_contents(
     return contents
 
 
-def write_bad_records(bad: Sequence[Entry], path: str | Path) -> None:
-    """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
-
-    For records of a table, `row` replaces `line`.
-    """
-    with atomic_write(path) as file:
-        for one in bad:
-            record = {"file": one.place.path, one.place.unit: one.line, "reason": one.reason}
-            file.write(json.dumps(record | {"record": one.raw}, ensure_ascii=False) + "\n")
-
-
 def read(
     path: Readable,
     format_name: str | None = None,
@@ -638,53 +532,3 @@ def read_claims(path: str | Path) -> tuple[Claim, ...]:
     if len(claims) < len(items):
         raise FormatError("the file contains problems, not true-or-false claims", path)
     return claims
-
-
-def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
-    """Write problems or claims to a file, which appears under its name only when it is complete.
-
-    Problems under embargo can be written only to formats that store the embargo.
-
-    Raises:
-        FormatError: the format is unknown or read-only, or it can't store an item.
-        OutputError: the file can't be written.
-    """
-    writer = get_writer(format_name)
-    if not all(isinstance(item, writer.item_types) for item in items):
-        kind = "claims" if writer.item_types is Claim else "problems"
-        raise FormatError(
-            f"the format {format_name!r} stores only {kind}; convert the other items with "
-            f"`winosmith convert --recast {kind}`"
-        )
-    with atomic_write(path) as file:
-        _write(writer, items, file)
-
-
-def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Map the 0-based row of each item that a format can't store to the reason.
-
-    Raises:
-        FormatError: the format is unknown or read-only.
-    """
-    writer = get_writer(format_name)
-    reasons: dict[int, str] = {}
-    for row, item in enumerate(items):
-        try:
-            _write(writer, [item], StringIO())
-        except FormatError as error:
-            reasons[row] = error.reason.removeprefix(
-                f"{_base.get_item_id(item)!r} can't be written: "
-            )
-    return reasons
-
-
-def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
-    for item in items:
-        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
-            raise _base.make_unwritable_error(
-                item, "it is under embargo, but the format can't store embargoes"
-            )
-        if not isinstance(item, writer.item_types):
-            can = "can't store" if isinstance(item, Claim) else "can store only"
-            raise _base.make_unwritable_error(item, f"the format {can} true-or-false claims")
-    writer.write(items, file)

@@ -55,7 +55,7 @@ def get_question_rows(rows: Rows) -> Reading:
         return find_questions(rows) or (rows, [])
     if rows.kind != "delimited" or rows.source is None or not (names := _guess_names(rows)):
         return rows, []
-    read = partial(Delimited(rows.source).rows, names, is_quoted=True)
+    read = partial(Delimited(rows.source).rows, names)
     note = f"the table has no header; its columns are read as {', '.join(map(repr, names))}"
     return Rows(rows.path, "delimited", read, rows.source, header=names), [note]
 
@@ -72,7 +72,7 @@ def _guess_names(rows: Rows) -> tuple[str, ...]:
         return ()
     names = ("question", *letters, "answer")
     table = Delimited(rows.sources[0])
-    found = [row.values for row in table.rows(names, is_quoted=True)]
+    found = [row.values for row in table.rows(names)]
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not letters[-1] in keys <= set(letters):
         return ()
@@ -171,7 +171,5 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
         has_questions = _names.find_name([*_names.QUESTION, "questions"], known) or known.families
         notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(has_questions)
-    return (
-        "the first row's choices are not a list: write a JSON list, or one column per choice",
-        True,
-    )
+    why = "the first row's choices are not a list: write a JSON list, or one column per choice"
+    return why, True

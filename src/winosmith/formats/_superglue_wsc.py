@@ -212,7 +212,13 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     if facts.get("unit", "word") != unit:
         facts = {key: value for key, value in facts.items() if not key.endswith("_index")}
     if "span1_index" not in facts:
-        facts["span1_index"] = _get_index(text, _locate_candidate(claim, text), unit)
+        candidate = claim.candidate.rstrip(" .,;:!?")
+        spans = (candidate, *candidate.split()[-1:])
+        if not (offsets := [at for span in spans for at in find_occurrences(span, text)]):
+            raise _base.make_unwritable_error(
+                claim, f"the text does not contain the candidate {claim.candidate!r}"
+            )
+        facts["span1_index"] = _get_index(text, offsets[0], unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
@@ -226,16 +232,6 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     if claim.holds is not None:
         record["label"] = claim.holds
     return record
-
-
-def _locate_candidate(claim: Claim, text: str) -> int:
-    candidate = claim.candidate.rstrip(" .,;:!?")
-    for wanted in (candidate, *candidate.split()[-1:]):
-        if found := find_occurrences(wanted, text):
-            return found[0]
-    raise _base.make_unwritable_error(
-        claim, f"the text does not contain the candidate {claim.candidate!r}"
-    )
 
 
 SUPERGLUE_WSC = Format(

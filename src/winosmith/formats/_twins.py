@@ -24,7 +24,8 @@ from pathlib import Path
 from string import digits
 
 from winosmith.data import format_cell, parse_whole_number
-from winosmith.errors import AdvisedText, FormatError
+from winosmith.dataset import group_rows
+from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, find_extra_key, get_problems, replace_items, tidy
 from winosmith.formats._names import collect_names, join_names
 from winosmith.problem import BLANK, Problem, Scalar
@@ -85,9 +86,8 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     problems = get_problems(found)
     pairs: list[Pair] = []
     for row in problems:
-        if row + 1 not in problems or (pairs and pairs[-1][1] == row):
-            continue
-        if _are_neighbouring_twins(problems[row], problems[row + 1]):
+        is_free = row + 1 in problems and not (pairs and pairs[-1][1] == row)
+        if is_free and _are_neighbouring_twins(problems[row], problems[row + 1]):
             pairs.append((row, row + 1))
     return replace_items(found, _mark_pairs(problems, pairs))
 
@@ -121,17 +121,14 @@ def refuse_unread_pairs(
     these pairs have different texts, a common option and, if known, different answers. Some of the
     pairs are not yet twins.
     """
-    unread = _find_unread_pairs(problems, files)
-    if unread is not None:
+    if unread := _find_unread_pairs(problems, files):
         column, rows = unread
-        raise FormatError(
-            AdvisedText(
-                f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs "
-                "that look like twins, but the column is not used for pairing",
-                "pair_by",
-                f". If it marks twins, name it with `pair_by={column!r}`, or give both halves the "
-                "same 'twin_id'; if not, use `pair_by=''`",
-            ),
+        raise FormatError.advise(
+            f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs "
+            "that look like twins, but the column is not used for pairing",
+            "pair_by",
+            f". If it marks twins, name it with `pair_by={column!r}`, or give both halves the "
+            "same 'twin_id'; if not, use `pair_by=''`",
             path,
         )
 
@@ -165,10 +162,8 @@ def _find_pairs(problems: Sequence[Problem], labels: Sequence[str | None]) -> li
 
 
 def _group_in_pairs(labels: Iterable[str | None]) -> list[Pair]:
-    rows: defaultdict[str | None, list[int]] = defaultdict(list)
-    for row, label in enumerate(labels):
-        rows[label].append(row)
-    return [(two[0], two[1]) for label, two in rows.items() if label is not None and len(two) == 2]
+    pairs = ((label, two) for label, two in group_rows(labels).items() if len(two) == 2)
+    return [(two[0], two[1]) for label, two in pairs if label is not None]
 
 
 def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> list[str | None]:
@@ -209,10 +204,7 @@ def _derive_labels_in_files(
     problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[Hashable]
 ) -> list[str | None]:
     """Return twin labels, within each file if this gives more pairs."""
-    labels = _derive_labels(problems, values)
-    places: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for at, file in enumerate(files):
-        places[file].append(at)
+    labels, places = _derive_labels(problems, values), group_rows(files)
     if len(places) < 2:
         return labels
     by_file: list[str | None] = [None] * len(problems)
@@ -493,10 +485,8 @@ def _have_similar_texts(first: Problem, second: Problem, min_overlap: float) -> 
     if detect_script(first.sentence) == "unspaced":
         return not _differ_only_in_pronoun(first.sentence, second.sentence, _LONGEST_PRONOUN)
     one, other = (
-        " ".join(
-            token for token in tokenize(problem.sentence) if token[0].isalnum() or token == BLANK
-        )
-        for problem in (first, second)
+        " ".join(token for token in tokens if token[0].isalnum() or token == BLANK)
+        for tokens in map(tokenize, (first.sentence, second.sentence))
     )
     return not _differ_only_in_pronoun(one, other, max(len(one), len(other)))
 

@@ -56,30 +56,26 @@ def _parse_schema(schema: Element, problem_id: str, has_mistaken_spaces: bool) -
     )
     sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
     options = tuple(_base.tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
-    return Problem(
-        id=problem_id,
-        sentence=sentence,
-        options=options,
-        answer=parse_letter_index(schema.findtext("correctAnswer") or "", len(options)),
-        pronoun=pronoun_or_none,
-        extra=Extra(_parse_extra_fields(schema)),
-    )
-
-
-def _parse_extra_fields(schema: Element) -> dict[str, Scalar]:
+    answer = parse_letter_index(schema.findtext("correctAnswer") or "", len(options))
     paths = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
     extra = _make_text_items({key: schema.findtext(path) for key, path in paths.items()})
     if schema.find("sameText") is not None:
         extra["pdp.same_text"] = True
-    people = schema.findtext("humanSubjects")
-    if people is not None:
+    if (people := schema.findtext("humanSubjects")) is not None:
         counts = _COUNTS.fullmatch(people)
         if not counts:
             raise ProblemError(
                 f"{people.strip()!r} must read 'N out of M subjects got this answer'"
             )
         extra["pdp.agree"], extra["pdp.subjects"] = int(counts[1]), int(counts[2])
-    return extra
+    return Problem(
+        id=problem_id,
+        sentence=sentence,
+        options=options,
+        answer=answer,
+        pronoun=pronoun_or_none,
+        extra=Extra(extra),
+    )
 
 
 def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
