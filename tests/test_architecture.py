@@ -380,9 +380,9 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 103_178,
+    "lines": 101_050,
     "folders": 38,
-    "lines of imports": 6_645,
+    "lines of imports": 6_620,
     "modules that one module beside them imports and no other": 9,
 }
 """Limits on the current size, without migrations.

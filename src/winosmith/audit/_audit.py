@@ -45,6 +45,15 @@ class AuditSettings:
     """Random seed."""
 
 
+def _make_shared_records(
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
+) -> list[dict[str, Any]]:
+    return [
+        {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
+        for names, pairs in shared.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Audit(Result):
     """The audit of a data set.
@@ -65,12 +74,7 @@ class Audit(Result):
         }
     )
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(
-        metadata={
-            "json": lambda shared: [
-                {"splits": names, "count": len({o for _, o in pairs}), "examples": pairs[:5]}
-                for names, pairs in shared.items()
-            ]
-        }
+        metadata={"json": _make_shared_records}
     )
     seed: int
     embedder: Mapping[str, Any] = field(

@@ -32,6 +32,12 @@ ResponsesBySubject = dict[str, dict[str, Response]]
 """The responses by subject and by problem id."""
 
 
+def _make_halves_record(halves: Mapping[tuple[Level, Level], int]) -> list[dict[str, Any]]:
+    return [
+        {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n} for (a, b), n in halves.items()
+    ]
+
+
 def _make_remarks_record(remarks: Sequence[tuple[str, Remark]]) -> list[dict[str, Any]]:
     return [{"subject": code, "problem": note.problem, "text": note.text} for code, note in remarks]
 
@@ -51,14 +57,7 @@ class Results(Result):
     """
 
     tests: tuple[TestResult, ...]
-    halves: Mapping[tuple[Level, Level], int] = field(
-        metadata={
-            "json": lambda halves: [
-                {"right": [a[0], b[0]], "of": [a[1], b[1]], "schemas": n}
-                for (a, b), n in halves.items()
-            ]
-        }
-    )
+    halves: Mapping[tuple[Level, Level], int] = field(metadata={"json": _make_halves_record})
     pace: Sequence[Pace]
     recognised: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})
     words: tuple[tuple[str, Remark], ...] = field(metadata={"json": _make_remarks_record})

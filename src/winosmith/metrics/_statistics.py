@@ -25,6 +25,10 @@ MAX_EXAMPLES = 5
 """Maximum number of examples of each fault in the record of `Statistics`."""
 
 
+def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
+    return {"count": len(faults), "examples": list(faults[:MAX_EXAMPLES])}
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics(Result):
     """The statistics of a data set.
@@ -70,9 +74,7 @@ class Statistics(Result):
     options: Mapping[int, int]
     questions: int
     copies: Copies = field(metadata={"json": "flat"})
-    missing_options: tuple[str, ...] = field(
-        metadata={"json": lambda ids: {"count": len(ids), "examples": list(ids[:MAX_EXAMPLES])}}
-    )
+    missing_options: tuple[str, ...] = field(metadata={"json": _summarize_faults})
     associative: tuple[int, int] = field(
         metadata={"json": lambda counts: dict(zip(("marked", "labelled"), counts, strict=True))}
     )
