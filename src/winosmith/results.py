@@ -146,7 +146,8 @@ class Result:
             if one.json == "flat":
                 record |= to_json(value) or {}
             else:
-                value = one.json(value) if callable(one.json) else value
+                if callable(one.json):
+                    value = one.json(value)
                 record[one.key or one.name] = to_json(value)
         return record
 

@@ -322,7 +322,8 @@ class Filtering:
         """
         guessed = self._measure_accuracies(run)
         flips_sign = get_combination(self.embed) == "difference"
-        assessment, null, ids = None, None, run.pool.ids
+        assessment, threshold_null = None, None
+        ids = run.pool.ids
         with self.step("measuring", None):
             if run.options is None and not run.vector_fault:
                 assessment = debias.assess(
@@ -338,10 +339,10 @@ class Filtering:
             if run.aflite is not None:
                 phases, parameters = run.aflite.phases, run.aflite.parameters
                 if phases and phases[0].chance is not None:
-                    null = phases[0].chance
+                    threshold_null = phases[0].chance
                 elif parameters["train_size"] < len(run.y):
                     names = ("ensemble_size", "train_size", "threshold", "C")
-                    null = debias.compute_threshold_null(
+                    threshold_null = debias.compute_threshold_null(
                         run.X,
                         run.y,
                         run.blocks,
@@ -356,7 +357,7 @@ class Filtering:
                 assessment=assessment,
                 before=None if run.vector_fault else _probe_pool(run, self.seed, flips_sign),
                 verification=guessed,
-                threshold_null=null,
+                threshold_null=threshold_null,
                 recalls=None
                 if planted is None
                 else {

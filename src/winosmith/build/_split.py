@@ -105,18 +105,18 @@ def split(
             parts[of.split] += [row for row in of.rows if row in is_kept]
             withheld += [row for row in of.rows if row not in is_kept]
     empty = next((part for part in sizes if sizes[part] and not parts[part]), None)
-    if empty is not None and previous:
-        raise DataError(
-            f"no problems are left for {empty}: there are too few new problems, and earlier "
-            "problems keep their splits; collect more, or draw all splits again (a build without "
-            "`last=`, or a round with `redraw=True`)"
-        )
-    if empty is not None and disjoint == "twin":
-        raise DataError(
-            f"no problems are left for {empty}: there are too few twins and families; collect "
-            "more, or reduce split.dev or split.test"
-        )
     if empty is not None:
+        if previous:
+            raise DataError(
+                f"no problems are left for {empty}: there are too few new problems, and earlier "
+                "problems keep their splits; collect more, or draw all splits again (a build "
+                "without `last=`, or a round with `redraw=True`)"
+            )
+        if disjoint == "twin":
+            raise DataError(
+                f"no problems are left for {empty}: there are too few twins and families; collect "
+                "more, or reduce split.dev or split.test"
+            )
         raise DataError(
             f"every {disjoint} has more problems than the {sizes[empty]:,} for {empty}; collect "
             f"from more {disjoint}s, or set split.disjoint to twin"

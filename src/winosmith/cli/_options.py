@@ -155,7 +155,7 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 
 
 def format_option(function: Any, without: str = "") -> Any:
-    """Add the options of `read_contents`, whose values are stored in click's context."""
+    """Add the options of `read_contents`, except `without`; click's context stores their values."""
     for name in reversed(_READING_OPTIONS):
         if name != without:
             function = reading_option(name)(function)

@@ -283,7 +283,7 @@ def _check_options(options: Options) -> None:
         if path and Path(path).resolve() in read:
             raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
     if not options["repaired"]:
-        return
+        return  # the rest is only for --repair
     names = [*map(formats.stem, data)]
     name, times = Counter(names).most_common(1)[0]
     if times > 1:

@@ -131,8 +131,8 @@ def _print_release(released: ReleaseResult) -> None:
         say(line)
     blocks = len({*find_clusters(content.parts.get("test", Dataset())).tolist()})
     if 0 < blocks < MIN_GROUPS:
-        say(f"Not checked whether ids or other fields reveal test answers: test has {blocks} "
-            f"blocks, and {MIN_GROUPS} are needed.")  # fmt: skip
+        say(f"Not checked whether ids or other fields reveal test answers: test has "
+            f"{format_count(blocks, 'block')}, and {MIN_GROUPS} are needed.")  # fmt: skip
     if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(

@@ -455,20 +455,22 @@ def _make_sections(
     if extra.people_single:
         one = extra.people_single.accuracy
         rows.append(report.FractionWithInterval(PERSON, one.value, *one.interval, marked=True))
-    chance = next((found.accuracy.chance for found in scores.values()), None)
-    drawing = report.Drawing(
-        "Accuracies with their 95 % intervals; the dashed line shows chance.",
-        lambda: [report.draw_accuracies(rows, chance=chance)],
-    )
-    tables = [table, *_make_detail_tables(scores, extra)]
-    yield report.Section("Accuracy", [drawing, *tables] if scores else tables)
+    blocks: list[report.Block] = [table, *_make_detail_tables(scores, extra)]
+    if scores:
+        chance = next(iter(scores.values())).accuracy.chance
+        drawing = report.Drawing(
+            "Accuracies with their 95 % intervals; the dashed line shows chance.",
+            lambda: [report.draw_accuracies(rows, chance=chance)],
+        )
+        blocks.insert(0, drawing)
+    yield report.Section("Accuracy", blocks)
     if stable:
         yield from make_stability_sections(stable)
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     if stated:
-        drawing = report.Drawing(
+        calibration = report.Drawing(
             "Accuracy at each level of confidence, with 95 % intervals. A perfectly calibrated "
             "solver is on the diagonal. Below: the number of problems at each level.",
             lambda: [svg for name, found in stated.items() for svg in found.charts(name)],
         )
-        yield report.Section("Confidence", [drawing])
+        yield report.Section("Confidence", [calibration])

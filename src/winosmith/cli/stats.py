@@ -110,15 +110,16 @@ def _make_sections(
             )
             blocks.append(report.Text([note]))
         yield report.Section("Families", blocks)
-    leaks = report.Text(["No field was found that gives the answer away."])
     if stats.leaks:
         leaks = report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
     elif stats.leaks is None:
-        few = (
+        reason = (
             "Too few answers are known to check whether a field gives them away: at least "
             f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
         )
-        leaks = report.Text([few])
+        leaks = report.Text([reason])
+    else:
+        leaks = report.Text(["No field was found that gives the answer away."])
     yield report.Section("Fields that give the answer away", [leaks])
 
 

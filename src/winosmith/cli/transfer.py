@@ -72,6 +72,7 @@ def command(**options: Any) -> None:
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
     if not options["name"]:
+        # Each model's folder, or the run's folder if the model's is named `all` or `model`.
         folders = []
         for folder in map(Path, options["model"]):
             while folder.name in ("all", "model") and folder.parent.name:

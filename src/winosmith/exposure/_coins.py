@@ -200,12 +200,12 @@ def read_private_files(folder: Path) -> PrivateFiles:
     path = folder / PRESENTATIONS
     text = _read_text(path, _RESTORE)
     pairs = []
-    for line, record in parse_json_lines(text, path):
+    for line, stored in parse_json_lines(text, path):
         try:
-            pair = Pair(record["block"], parse_problem(record["a"]), parse_problem(record["b"]))
+            pair = Pair(stored["block"], parse_problem(stored["a"]), parse_problem(stored["b"]))
         except (KeyError, TypeError, ProblemError) as error:
             raise FormatError(f"invalid pair of presentations: {error}", path, line) from None
-        if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
+        if not pair.a.id == pair.b.id == stored.get("id") or not isinstance(pair.block, str):
             raise FormatError("the two presentations have different ids", path, line)
         pairs.append(pair)
     return PrivateFiles(key, digest, coins, tuple(pairs), text)

@@ -195,7 +195,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
                 path,
                 number,
             )
-        found[name], differences[name] = (a, b), value_a - value_b
+        found[name] = a, b
+        differences[name] = value_a - value_b
     if left := [name for name in by_id if name not in found]:
         raise FormatError(
             f"{len(left):,} of {len(by_id):,} items have no scores, such as {left[0]!r}; score all "
@@ -203,8 +204,8 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             path,
         )
     state = hashlib.sha256(dump_json([found[name] for name in by_id]).encode())
-    values = np.array([differences[pair.a.id] for pair in pairs])
-    return Scores(model, of, values, state.hexdigest())
+    ordered = np.array([differences[pair.a.id] for pair in pairs])
+    return Scores(model, of, ordered, state.hexdigest())
 
 
 ANSWERS, LOG = "answers", "log-probabilities"
@@ -239,7 +240,7 @@ def _read_header(
 
 
 def _parse_score(score: object, problem: Problem) -> tuple[str, float]:
-    """Return the kind of a score and its value, which is 1 for the letter of the answer."""
+    """Return the kind of a score and its value. An answer's value is 1 if correct, otherwise 0."""
     if score is None or score in [*LETTERS[: len(problem.options)]]:
         return ANSWERS, float(score == LETTERS[_require_answer(problem)])
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:

@@ -134,11 +134,11 @@ def find_changes(
     replaceable = missing - reasons.keys()
     replaced = {one: previous.ids_by_source.get(source_ids.get(one, "")) for one in added}
     successors = {old: one for one, old in replaced.items() if old in replaceable}
-    made = set(successors.values())
+    with_same_id = set(successors.values())
     children: dict[str, list[str]] = {}
     for one in added:
         lineage = now[one].lineage
-        if lineage is not None and lineage.parent in replaceable and one not in made:
+        if lineage is not None and lineage.parent in replaceable and one not in with_same_id:
             children.setdefault(lineage.parent, []).append(one)
     successors = {old: of[0] for old, of in children.items() if len(of) == 1} | successors
     edited = {one: successors[one] for one in then if one in successors}

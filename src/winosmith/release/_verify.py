@@ -170,20 +170,21 @@ def find_licence_faults(content: Content) -> Iterator[Fault]:
     for _, where, problem in _iter_problems(content):
         name = problem.origin.source if problem.origin else None
         stated = problem.origin.licence if problem.origin else None
-        owner = named.get(name or "*") or named.get("*")
-        if owner is None:
-            missing = f"no licence is stated for the source {name!r}"
-            what = missing if name else "the source is not stated"
+        entry = named.get(name or "*") or named.get("*")
+        if entry is None:
+            what = "the source is not stated"
+            if name:
+                what = f"no licence is stated for the source {name!r}"
             do = f'add [[source]] with name = "{name or "*"}" and its licence to release.toml'
-        elif stated is not None and stated != owner.licence:
+        elif stated is not None and stated != entry.licence:
             what = (
-                f"their licence is {stated}, but release.toml states {owner.licence} for "
-                f"{owner.name!r}"
+                f"their licence is {stated}, but release.toml states {entry.licence} for "
+                f"{entry.name!r}"
             )
             do = "correct one of them; all problems of a source have the same licence"
-        elif problem.lineage and "no-derivatives" in owner.licence_terms and not owner.permission:
+        elif problem.lineage and "no-derivatives" in entry.licence_terms and not entry.permission:
             what = (
-                f"they are perturbed, but the licence of {owner.name!r}, {owner.licence}, allows "
+                f"they are perturbed, but the licence of {entry.name!r}, {entry.licence}, allows "
                 "no adaptation"
             )
             do = f"remove them, {PERMISSION_ADVICE}"

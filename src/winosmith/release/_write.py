@@ -252,8 +252,10 @@ def _omit_known_problems(
     withdrawn = dead & _content.index_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
     answered = {stone.id for stone in previous.content.tombstones if stone.answered}
+    # A test problem measures nothing if its answer is published, or that of a related problem (the
+    # other half, the family, copies and near-duplicates).
     published = [problem for problem in previous.problems.values() if problem.answer is not None]
-    blocks = _content.find_sorted_blocks((*test, *published))  # related problems, or copies
+    blocks = _content.find_sorted_blocks((*test, *published))
     mixed = [block for block in blocks if block[-1] >= len(test)]
     known = {test[row].id for block in mixed for row in block if row < len(test)}
     known |= answered.intersection(test.ids)

@@ -180,8 +180,9 @@ def _make_next_blocks(next_round: NextRound) -> list[report.Block]:
             passages = [
                 [_make_passage(problem, status[problem.id])] for problem in problems[:MAX_SHOWN]
             ]
-            more = f"Only {MAX_SHOWN} are shown; {name}.jsonl contains all."
-            note = more * (len(problems) > MAX_SHOWN)
+            note = ""
+            if len(problems) > MAX_SHOWN:
+                note = f"Only {MAX_SHOWN} are shown; {name}.jsonl contains all."
             blocks.append(report.Passages(title, passages, note=note))
     return blocks
 

@@ -147,7 +147,8 @@ def measure_solver(
         return SolverResult(None, None, old, removed_count, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
-    stability, found = None, zip(dataset, depths(dataset), strict=True)
+    stability = None
+    found = zip(dataset, depths(dataset), strict=True)
     if any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
         with contextlib.suppress(MissingExtraError):
             stability = metrics.measure_stability(graded, seed=seed)
