@@ -337,7 +337,7 @@ LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
 
 
 def _check_kind(kind: str) -> str:
-    if kind not in KINDS:  # which may be extended
+    if kind not in KINDS:  # programs may add kinds
         raise ValueError(f"it must be {describe_values({'enum': list(KINDS)})}")
     return kind
 

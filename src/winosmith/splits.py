@@ -176,7 +176,8 @@ def assign_splits(
             short.sort(key=lambda side: sizes[side] / max(needed[side], 1))
         sides.append(next(iter(short), "train"))
         sizes[sides[-1]] += n
-    for side, size in wanted.items() if not keys else ():  # fill empty splits
+    # For each empty split, move the smallest new group of the training data into it.
+    for side, size in wanted.items() if not keys else ():
         if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
             new = [at for at, were in enumerate(before) if not were]
             left = [at for at in new if count[at] and sides[at] == "train"]

@@ -642,6 +642,33 @@ def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, st
                 assert [one.choice for one in answers.read(rows, DATA)["a"].predictions] == KEYS
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_that_equal_the_key_are_no_grades(first: int) -> None:
+    """A column `correct` may contain the number of the correct option."""
+    items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat"), n % 2, blank=None) for n in range(12))
+    chosen = [n % 3 % 2 for n in range(12)]
+    rows = [{"id": p.id, "correct": n % 2 + first, "m": p.options[chosen[n]]}
+            for n, p in enumerate(items)]  # fmt: skip
+    (found,) = answers.read(rows, items).values()
+    assert [one.choice for one in found.predictions] == chosen
+
+
+def test_numbers_in_a_link_are_no_permutation() -> None:
+    rows = [{"id": p.id, "permalink": "x.org/4/3/9/7", "m": LETTERS[key]}
+            for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
+    (found,) = answers.read(rows, DATA).values()
+    assert [one.choice for one in found.predictions] == KEYS
+
+
+def test_ids_are_kept_next_to_the_row_names_of_r(tmp_path: Path) -> None:
+    rows = [f'"{n + 1}",{n},The cup hit jug {n} because the _ was hard.,cup,jug,{n % 2 + 1}'
+            for n in range(4)]  # fmt: skip
+    path = write_text(
+        tmp_path / "r.csv", '"",id,sentence,option1,option2,answer\n' + "\n".join(rows)
+    )
+    assert formats.read(path).ids == ("0", "1", "2", "3")
+
+
 @pytest.mark.parametrize("name", ["group", "topic"])
 def test_columns_that_describe_items_are_no_models(name: str) -> None:
     """Their values may look like letters, such as those of two groups of items."""

@@ -79,6 +79,14 @@ def test_sheets_of_questions_speak_of_no_blank() -> None:
     assert "Nobody may explain" not in page
 
 
+def test_a_blank_among_questions_is_shown() -> None:
+    questions = [Problem(f"{n}", f"What is {n} plus {n}? _", ("1", f"{2 * n}")) for n in (3, 4)]
+    sentence = Problem("s", "The cup hit the jug, so the _ broke.", ("cup", "jug"))
+    page = render_form(make_sheets(Dataset([*questions, sentence])).sheets[0])
+    assert page.count('class="blank"') == 2  # in the text, and in the words around it
+    assert "none, or more than one" in page
+
+
 @pytest.mark.parametrize(
     ("blanks", "pronouns", "missing"), [(0, 1, False), (1, 0, True), (1, 1, False), (2, 1, True)]
 )

@@ -236,6 +236,15 @@ def test_copies_do_not_change_the_nulls() -> None:
         assert getattr(once, name).null == getattr(often, name).null
 
 
+def test_copies_with_different_answers_are_no_early_errors() -> None:
+    """One of two copies is wrong at each depth, so no shuffle differs from the answers."""
+    data = make_families(*[[1, 2, 3, 4, 5]] * 6)
+    copies = Dataset([*data, *(replace(p, id=f"{p.id}/a") for p in data if p.lineage)])
+    first = measure_stability(right_but(copies, lambda p: "/" in p.id)).first
+    assert first.null.shuffled == pytest.approx(first.value)
+    assert first.null.p_value == 1
+
+
 def test_interval_matches_a_bootstrap_of_families() -> None:
     rng = np.random.default_rng(0)
     data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))

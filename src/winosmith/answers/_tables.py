@@ -179,13 +179,18 @@ def _check_items(
         labels = [one.readings.get(item, {}) for one in columns]
         if not are_scored and not any(label and "text" not in label for label in labels):
             continue
-        orders = (re.findall("[0-9]+", format_cell(row[name])) for name in row if "perm" in name)
+        orders = (  # in a column such as `permutation`
+            [*map(int, re.findall("[0-9]{1,9}", format_cell(row[name])))]
+            for name in row
+            if "perm" in name.lower()
+        )
         order = [*map(problem.options.index, problem.options)]  # equal options have one index
         options, count = number_repeats(problem.options), len(order)
         length = sum(map(len, options))
         prompts = [order_options(one, problem) for one in cells if len(one) > length]
+        numbers = ([*range(count)], [*range(1, count + 1)])
         if any(one not in ((), problem.options) for one in prompts) or any(
-            len(one) == count and one != sorted(one, key=int) for one in orders
+            sorted(one) in numbers and one not in numbers for one in orders
         ):
             in_prompts.append(item)
         texts = (one for one in cells if len(one) < length + 10)
@@ -204,7 +209,7 @@ def _check_items(
 
 def _flatten(cell: Any) -> Iterator[str]:
     """Yield the texts in a cell, which may contain lists, also as they are printed."""
-    if isinstance(cell, str) and cell.startswith(("[", "{")):
+    if isinstance(cell, str) and cell.startswith(("[", "{")) and cell.rstrip().endswith(("]", "}")):
         with suppress(ProblemError):
             cell = formats.parse_choices(cell, "").options
     if isinstance(cell, list | tuple | Mapping):
@@ -229,7 +234,11 @@ def _compare_columns(
     log = Log()
     for column in columns:
         name = column.name.lower()
-        for model, own in by_id.items() if {*column.texts.values()} <= _MARKS.keys() else ():
+        # Zeros and ones that equal the key in every row, counted from 0 or 1, are no grades.
+        are_grades = {*column.texts.values()} <= _MARKS.keys() and not any(
+            len(one) == len(column.known_readings) for one in column.correct[1:]
+        )
+        for model, own in by_id.items() if are_grades else ():
             rest = name.removeprefix(model.lower()).removesuffix(model.lower()).strip(" _.-")
             if rest in _GRADED and (rest != name or chosen):
                 known = own.keys() & answers.keys() & column.texts.keys()
@@ -244,8 +253,9 @@ def _compare_columns(
             found = {n: one[kind] for n, one in readings.items() if kind in one}
             fits = {n: key == answers[n] for n, key in found.items()}
             is_reply = all(chosen.get(n) in ((key,), (), None) for n, key in found.items())
-            are_flags = column.has_flags and 2 * sum(fits.values()) < len(fits)
-            if not are_flags and not (name in _REPLIES and is_reply):
+            are_few = column.has_numbers and 10 * len(found) < 9 * len(readings)
+            are_others = (column.has_flags or are_few) and 2 * sum(fits.values()) < len(fits)
+            if not are_others and not (name in _REPLIES and is_reply):
                 differ = _list_contradictions(column, fits)
                 log = replace(log, keys_differ=differ, keys_compared=len(found))
     return log

@@ -161,8 +161,9 @@ class Budget:
             while True:
                 total = self.spent + self._reserved + cost
                 tokens, money = total.tokens_in + total.tokens_out, self._compute_price(total)
-                fits = self.tokens is None or tokens <= self.tokens
-                if fits and (self.money is None or money <= self.money):
+                has_tokens = self.tokens is None or tokens <= self.tokens
+                has_money = self.money is None or money <= self.money
+                if has_tokens and has_money:
                     break
                 if self._reserved == Cost():
                     raise _server.BudgetError(self._explain_shortage(cost))
@@ -270,15 +271,17 @@ class RequestBatch:
             if self.cache is not None:
                 reply = self.cache.store(key, reply)
         except Exception as error:
-            failure, patience = error, self.client.patience
+            failure = error
             if isinstance(error, RetryableError):
-                attempts = format_count(retrying.statistics["attempt_number"], "attempt")
-                failure = ChatError(f"after {attempts}, {error.reason}")
+                patience = self.client.patience
                 if error.retry_after is not None and error.retry_after >= patience:
                     failure = ChatError(
                         f"{error.reason}; the server requests a wait of {error.retry_after:,.0f} "
                         f"s, which exceeds the client's patience of {patience:g} s"
                     )
+                else:
+                    attempts = format_count(retrying.statistics["attempt_number"], "attempt")
+                    failure = ChatError(f"after {attempts}, {error.reason}")
             with self._lock:
                 self._failure = self._failure or failure
             self._stop.set()

@@ -70,10 +70,12 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
             raise FormatError(f"the column {str(repeated)!r} occurs twice", path)
         names = {*data.index.names} - {None, *data.columns}
         has_ids = any(str(name).lower().endswith(("id", "idx", "item")) for name in data.columns)
-        is_range = [*data.index] == [*range(len(data))]  # not sorted or selected rows
-        has_labels = data.index.inferred_type in ("string", "integer") and not is_range
-        if not (names or has_ids) and has_labels and data.index.is_unique:
-            data, names = data.rename_axis("id"), {"id"}
+        label = {"string": "id", "integer": ""}.get(data.index.inferred_type)
+        if label == "" and [*data.index] == [*range(len(data))]:
+            label = None  # the rows were not sorted or selected
+        is_new = label is not None and label not in data.columns
+        if is_new and not (names or has_ids) and data.index.is_unique:
+            data, names = data.rename_axis(label), {label}
         records = (data.reset_index(level=[*names]) if names else data).to_dict("records")
     elif hasattr(data, "with_format"):
         classes = {

@@ -49,7 +49,7 @@ from winosmith.seen import cut_to_local_context, split_units_with_blank
 
 Kind = Literal["beside", "option", "order"]
 
-_PLAINEST: tuple[Kind, ...] = ("order", "option", "beside")
+_PLAINEST_FIRST: tuple[Kind, ...] = ("order", "option", "beside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
     texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
     block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
     in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
-    right, wrong = (
+    right, wrong = (  # counts in the other blocks
         np.bincount(features, mask)[features] - np.bincount(in_block, mask)[in_block]
         for mask in (is_correct == 1, is_correct == 0)
     )
@@ -262,9 +262,13 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
         is_answer = option == answers[row]
         clue = Clue(kind, words, option, is_answer, toward, away, abs(float(strength[at])))
         found[row].append((by_contrast, clue))
-    for clues in found:  # strongest first, then the plainest
-        clues.sort(key=lambda one: (-one[1].z, one[0], _PLAINEST.index(one[1].kind), one[1].words))
-    return Associations(dataset, tuple(tuple(clue for _, clue in clues) for clues in found))
+
+    def get_rank(entry: tuple[bool, Clue]) -> tuple[float, bool, int, tuple[str, ...]]:
+        by_contrast, clue = entry
+        return -clue.z, by_contrast, _PLAINEST_FIRST.index(clue.kind), clue.words
+
+    ranked = (sorted(entries, key=get_rank) for entries in found)
+    return Associations(dataset, tuple(tuple(clue for _, clue in entries) for entries in ranked))
 
 
 def _iter_possible_clues(

@@ -164,11 +164,12 @@ class Ensemble:
         pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
         edges = np.unique(np.minimum(bounds, count)).tolist()
+        groups = None if self.groups is None else self.groups[rows]
         jobs = [
             TrainingJob(
                 labels=self.y,
                 rows=rows,
-                groups=None if self.groups is None else self.groups[rows],
+                groups=groups,
                 ridge=self.penalty,
                 intercept=self.basis.columns,
                 settings=self.settings,

@@ -508,8 +508,7 @@ def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
     from scipy.optimize import isotonic_regression
 
     removal_probability = np.zeros(len(margins))
-    pairs = {*zip(units.kinds.tolist(), units.options.tolist(), strict=True)}
-    for kind, options in pairs:
+    for kind, options in {*zip(units.kinds.tolist(), units.options.tolist(), strict=True)}:
         alike = (units.kinds == kind) & (units.options == options)
         rows = np.flatnonzero(alike & (margins != 0))
         if not rows.size:

@@ -126,7 +126,7 @@ class OptionsEmbedder:
         if not len(problems):
             raise DataError("there are no problems to embed")
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
-        marks = []
+        marks = []  # flags of the longest and the shortest option; ties get no flag
         for problem in problems:
             sizes = np.array([len(option.strip()) for option in problem.options])
             ends = [sizes == sizes.max(), sizes == sizes.min()]

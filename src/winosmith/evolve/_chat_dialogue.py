@@ -413,7 +413,7 @@ def format_opening(parent: Problem, size: int) -> str:
     """Return the first message, which makes the model an annotator (EvoGrad 2024, A.1)."""
     cut = tokenize(parent.sentence)
     lines, notes = [format_row(0, _EXAMPLE, ("parcel", "shelf"), 1, 0)], []
-    for number, (sentence, why) in enumerate(_CHANGED, 1):  # also the index of the answer
+    for number, (sentence, why) in enumerate(_CHANGED, 1):  # also the number of the correct option
         distance = len(find_edits(tokenize(_EXAMPLE), tokenize(sentence)))
         lines.append(format_row(number, sentence, ("crate", "shelf"), number, distance))
         notes.append(f"Row {number}: {describe_edits(_EXAMPLE, sentence)}. {why}")

@@ -264,7 +264,7 @@ def _can_replace(words: Sequence[str], tags: Sequence[str], index: int, wordnet:
     if tags[index].startswith("JJ") and not _is_clearly_adjective(words, tags, index):
         return False
     pairs = [words[start : start + 2] for start in (index - 1, index) if start >= 0]
-    return not any(  # no pair of words is a phrase
+    return not any(  # the word is not part of a phrase
         len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
         for pair in pairs
         for pos in "nvar"

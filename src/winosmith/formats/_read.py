@@ -168,7 +168,11 @@ def scan(
         _replace_ids_by_places(entries)
     elif columns.id is not None and known is not QUESTIONS:
         _use_id_column(entries, columns.id, rows.path)
-    elif known in (CSV, WINOGRANDE) and (index := _find_index(get_problems(entries))):
+    elif (
+        known in (CSV, WINOGRANDE)
+        and {"id", "qID"}.isdisjoint(rows.names)
+        and (index := _find_index(get_problems(entries)))
+    ):
         _use_id_column(entries, index, rows.path)
     _reject_repeated_ids(entries)
     if not as_written:
@@ -306,14 +310,15 @@ def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
 
 
 def _find_index(problems: Mapping[int, Problem]) -> str | None:
-    """Return the name of a column with the row numbers of pandas or R, unless there are ids."""
+    """Return the name of a column with the row numbers of pandas or R, if there is one."""
     if not problems or any(one.id != str(row) for row, one in problems.items()):
         return None
+    first = next(iter(problems.values())).extra
     for name in ("unnamed", "Unnamed: 0", "__index_level_0__"):
-        found = [one.extra.get(find_extra_key(one.extra, name) or "") for one in problems.values()]
-        numbers = {data.format_cell(one) for one in found}
-        if len(numbers) == len(problems) and all(map(str.isdecimal, numbers)):
-            return name
+        if key := find_extra_key(first, name):
+            numbers = {data.format_cell(one.extra.get(key)) for one in problems.values()}
+            if len(numbers) == len(problems) and all(map(str.isdecimal, numbers)):
+                return name
     return None
 
 

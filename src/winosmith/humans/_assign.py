@@ -107,10 +107,12 @@ def make_sheets(
     digest = dataset.blind().digest
     sheets = []
     for test, rows in tests.items():
-        for at in range(1, orders + 1):
-            order = order_rows(dataset, rows, seed=seed, test=test, order=at, order_count=orders)
-            items = _make_items(dataset, order, schemas, alike)
-            sheets.append(Sheet(title, test, at, seed, digest, items))
+        for order in range(1, orders + 1):
+            ordered = order_rows(
+                dataset, rows, seed=seed, test=test, order=order, order_count=orders
+            )
+            items = _make_items(dataset, ordered, schemas, alike)
+            sheets.append(Sheet(title, test, order, seed, digest, items))
     return Sheets(tuple(sheets), omitted)
 
 

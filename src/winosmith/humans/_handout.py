@@ -82,10 +82,12 @@ _EXAMPLES: dict[TextKind, dict[str, Any]] = {
 
 
 def get_text_kind(sheet: Sheet) -> TextKind:
+    """Return the kind of most texts of a sheet."""
     blanks = [item.text for item in sheet.items if item.text[1] == BLANK]
     if 2 * len(blanks) <= len(sheet):
         return "pronoun"
-    return "question" if 2 * sum(not text[2].strip() for text in blanks) > len(sheet) else "blank"
+    questions = sum(bool(before.strip()) and not after.strip() for before, _, after in blanks)
+    return "question" if 2 * questions > len(sheet) else "blank"
 
 
 def make_instructions(
@@ -103,7 +105,9 @@ def make_instructions(
         on_paper: whether subjects write on paper instead of choosing in a browser.
         unsupervised: whether subjects work without a supervisor.
     """
-    ambiguous = "none, or more than one" if kind == "question" else "genuinely ambiguous"
+    ambiguous, when = "genuinely ambiguous", "it is genuinely ambiguous"
+    if kind == "question":
+        ambiguous, when = "none, or more than one", "none, or more than one, is correct"
     example = _EXAMPLES[kind]
     options = [{"letter": x, "text": y} for x, y in zip("AB", example["options"], strict=True)]
     return {
@@ -113,13 +117,13 @@ def make_instructions(
             [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
             for paragraph in _make_paragraphs(kind, on_paper, unsupervised)
         ],
-        "question": _QUESTIONS[kind],
+        "question": _PROMPTS[kind],
         "example_title": "An example",
         "example": {**example, "options": options, "label": None},
         "example_letter": example["letter"],
         "example_why": example["why"],
         "begin": "Please write down the time, turn the page, and begin.",
-        "footer": f"Write the letter of your answer in the box, or X: {ambiguous}.",
+        "footer": f"Write the letter of your answer in the box, or X if {when}.",
         "end_title": "After the last question",
         "end": [
             [
@@ -136,7 +140,7 @@ def make_instructions(
     }
 
 
-_QUESTIONS: dict[TextKind, str] = {
+_PROMPTS: dict[TextKind, str] = {
     "pronoun": "What does the bold word stand for?",
     "blank": "Which option fills the blank?",
     "question": "Which option is correct?",
@@ -167,7 +171,7 @@ def _make_paragraphs(kind: TextKind, on_paper: bool, unsupervised: bool) -> list
     unknown = "look it up in a dictionary*, and note it" if unsupervised else "ask what it means*"
     return [
         f"Each question shows a short text; {start}. The words around it are repeated below the "
-        f"text, so that you can see which place is meant. {_QUESTIONS[kind]} *{answer}*",
+        f"text, so that you can see which place is meant. {_PROMPTS[kind]} *{answer}*",
         "Give the answer that is most plausible. If two or more readings seem equally plausible "
         f"to you, so that the question is genuinely ambiguous, {write} *X*. {not_in_doubt}",
         f"Several questions may show the same text, with {place} in different places; they are "

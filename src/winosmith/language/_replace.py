@@ -60,16 +60,17 @@ def replace_word(
     words = tokenize(sentence)
     if not 0 <= index < len(words) or not _is_replaceable(words, options, index):
         return None
+    word = words[index]
+    lowered = word.lower()
     name = _find_tag(words, index)
     form = _inflect_like(words, index, lemma, name)
-    if form is None or form.lower() == words[index].lower():
+    if form is None or form.lower() == lowered:
         return None
-    word, small = words[index], words[index].lower()
-    linked = [
-        any(t == word or (t.lower() == small and t not in words) for t in tokenize(option))
+    linked = [  # whether each option mentions the word
+        any(t == word or (t.lower() == lowered and t not in words) for t in tokenize(option))
         for option in options
     ]
-    places = [at for at, one in enumerate(words) if one.lower() == small]
+    places = [at for at, one in enumerate(words) if one.lower() == lowered]
     places = [at for at in places if at == index or (any(linked) and not is_name(words, at))]
     number = _find_number_change(word, name, lemma)
     if number and any(linked):

@@ -204,8 +204,8 @@ def extrapolate(form: Form, x: Floats, y: Floats, human_level: float) -> Extrapo
     last = None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0])
     error = float(np.sqrt(residuals @ residuals / free))
     curves = (middle, middle + reach, middle - reach)
-    reaches, low, high = (_find_first_size(sizes, curve, human_level) for curve in curves)
-    return Extrapolation(form, tuple(map(float, parameters)), error, reaches, (low, high), last)
+    size, low, high = (_find_first_size(sizes, curve, human_level) for curve in curves)
+    return Extrapolation(form, tuple(map(float, parameters)), error, size, (low, high), last)
 
 
 def _fit_form(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:

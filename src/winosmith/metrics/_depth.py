@@ -202,7 +202,7 @@ def group_families(
     families = []
     for root, of in rows.items():
         of_depths = [getattr(found[row], kind) for row in of]
-        copies = [*zip((first.get(row, row) for row in of), of_depths, strict=True)]
+        texts = [*zip((first.get(row, row) for row in of), of_depths, strict=True)]
         at = place.get(root)
         if at in of:  # the lineage has a cycle, or the problem has only a depth
             at = None
@@ -217,7 +217,7 @@ def group_families(
                 1 - graded.credit[of],
                 graded.tied[of],
                 graded.chances[of],
-                np.unique(copies, axis=0, return_inverse=True)[1].reshape(-1),
+                np.unique(texts, axis=0, return_inverse=True)[1].reshape(-1),
             )
         )
     return kind, tuple(families), len(perturbed) - known[kind]
@@ -340,12 +340,12 @@ def _compute_ratios(sums: Sums, above: int, below: int) -> Floats:
 
 def _simulate_errors(
     families: Sequence[Family],
-    draw_errors: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
+    draw_errors: Callable[[Family, Floats, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
     """Return the `Sums` of `NULL_DRAWS` simulated solvers with random errors, shape (draws, 5).
 
-    Copies share an answer, so only problems with equally many copies exchange their errors.
+    Copies move together, so only problems with equally many copies exchange their errors.
     """
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
@@ -353,11 +353,14 @@ def _simulate_errors(
         wrong, fine = np.zeros((NULL_DRAWS, len(levels))), np.ones((NULL_DRAWS, len(levels)))
         _, first, sizes = np.unique(family.text, return_index=True, return_counts=True)
         share = np.bincount(family.text, family.wrong) / sizes
+        no_error = np.ones(len(sizes))  # in all copies, which may have different answers
+        np.multiply.at(no_error, family.text, 1 - family.wrong)
         for size in np.unique(sizes):
             some = sizes == size
             part = replace(family, wrong=share[some], chance=family.chance[first[some]])
             level = level_of[first[some]]
-            drawn = draw_errors(part, np.bincount(level, minlength=len(levels)), level, rng)
+            counts = np.bincount(level, minlength=len(levels))
+            drawn = draw_errors(part, no_error[some], counts, level, rng)
             wrong, fine = wrong + size * drawn[0], fine * drawn[1]
         sums += _compute_totals(levels, wrong, fine)
     return sums
@@ -381,7 +384,7 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], no_error: npt.NDArray
 
 
 def _simulate_guessing(
-    family: Family, counts: Ints, level: Ints, rng: np.random.Generator
+    family: Family, _: Floats, counts: Ints, level: Ints, rng: np.random.Generator
 ) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
@@ -390,20 +393,23 @@ def _simulate_guessing(
     return wrong, wrong == 0
 
 
-def _shuffle_errors(family: Family, counts: Ints, level: Ints, rng: np.random.Generator) -> Errors:
+def _shuffle_errors(
+    family: Family, no_error: Floats, counts: Ints, level: Ints, rng: np.random.Generator
+) -> Errors:
     sure = int((family.wrong == 1).sum())
     wrong = rng.multivariate_hypergeometric(counts, sure, size=NULL_DRAWS)
-    ties = family.wrong[(family.wrong > 0) & (family.wrong < 1)]
-    if not len(ties):
+    partly = (family.wrong > 0) & (family.wrong < 1)  # ties, and copies with different answers
+    if not partly.any():
         return wrong, wrong == 0
     left, fine, mass = counts - wrong, (wrong == 0).astype(float), wrong.astype(float)
-    for share in ties:  # each tie is assigned to a remaining problem
+    # Each of these is assigned to a remaining problem.
+    for share, right in zip(family.wrong[partly], no_error[partly], strict=True):
         ends = np.cumsum(left, axis=1)
         drawn = rng.integers(ends[:, -1])
         at = np.arange(len(ends)), (ends > drawn[:, None]).argmax(axis=1)
         left[at] -= 1
         mass[at] += share
-        fine[at] *= 1 - share
+        fine[at] *= right
     return mass, fine
 
 

@@ -42,7 +42,7 @@ _PERFECT_SHARE = 0.05
 """Weight of the test for perfect tells in the Bonferroni correction, relative to the sign test."""
 
 MIN_GROUPS = 30
-"""Minimum number of blocks. With fewer, even a tell that is always correct is not significant."""
+"""Minimum number of blocks. With fewer, a tell that is always correct may not be significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def find_leaks(
 
     Returns:
         The leaks, or None if fewer than 30 blocks (twins, families, copies and single problems)
-        have an answer, which is too few for significance.
+        have an answer, which may be too few for significance.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -120,12 +120,15 @@ def find_leaks(
     place = int(places.argmax())
     share = float(places[place] / n)
     sizes = [len(dataset[row].options) for row in rows]
-    chance = sum(1 / size for size in sizes if size > place) / n
+    chances = np.array([1 / size if size > place else 0.0 for size in sizes])
+    chance = float(chances.mean())
     if share >= chance + MIN_ADVANTAGE:
         # A block counts once, with the fraction of its answers at this position.
         _, block_of, blocks = np.unique(groups, return_inverse=True, return_counts=True)
-        wins = int(sum(1 / blocks[block_of[answers == place]]) + 1e-9)
-        p_value = min(1.0, len(places) * float(bdtrc(wins - 1, len(blocks), chance)))
+        weights = 1 / blocks[block_of]
+        wins = int(weights[answers == place].sum() + 1e-9)
+        of_blocks = float(weights @ chances) / len(blocks)
+        p_value = min(1.0, len(places) * float(bdtrc(wins - 1, len(blocks), of_blocks)))
         meaning = (("any", place + 1),)
         found["options"].append(Leak("options", "order", share, n, chance, p_value, meaning))
     seen: dict[str, None] = {}

@@ -87,8 +87,8 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
         reached = 0
         for at in range(0, _DRAWS, 500):
             signs = rng.integers(0, 2, (min(500, _DRAWS - at), len(flips)), np.int8)
-            sums = (2 * signs.astype(np.int64) - 1) @ flips
-            reached += int((np.abs(sums) >= observed).sum())
+            totals = (2 * signs.astype(np.int64) - 1) @ flips
+            reached += int((np.abs(totals) >= observed).sum())
         return (1 + reached) / (1 + _DRAWS)
     sizes, counts = np.unique(flips, return_counts=True)
     # For the largest possible sum the odds would be infinite; half a step less is close enough.

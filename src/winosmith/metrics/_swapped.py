@@ -133,8 +133,9 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
     """
     rows = []
     for problem in switched.dataset:
-        rows.append(original.dataset.row(problem.id))
-        own = original.dataset[rows[-1]]
+        row = original.dataset.row(problem.id)
+        rows.append(row)
+        own = original.dataset[row]
         if own.options != problem.options or own.answer == problem.answer:
             raise DataError(
                 f"the switched problem {problem.id!r} must have the options of the original, in "

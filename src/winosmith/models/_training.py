@@ -323,7 +323,8 @@ class Run:
         self.inputs = self.choice.make_inputs(train.problems, train.texts_per_problem)
         self.dev_inputs = self.choice.make_inputs(dev.problems, dev.texts_per_problem)
         weights = list(self.network.parameters())
-        matrices, rest = ([w for w in weights if (w.ndim >= 2) == wide] for wide in (True, False))
+        matrices = [w for w in weights if w.ndim >= 2]
+        rest = [w for w in weights if w.ndim < 2]
         self.optimiser = require("torch", "models").optim.AdamW(
             [
                 {"params": matrices, "weight_decay": settings.weight_decay},

@@ -234,7 +234,7 @@ class WordAssociation:
             smoothing: number added to each count, above 0.
         """
         column: dict[str, int] = {}
-        correct, incorrect = array("q"), array("q")  # small, so that a server can often retrain
+        correct, incorrect = array("q"), array("q")  # compact, because a server retrains regularly
         for problem in problems:
             for option, pairs in enumerate(_list_pairs_by_option(problem)):
                 times = correct if option == problem.answer else incorrect

@@ -473,20 +473,25 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
 
 
 def _find_choices(text: str, options: Sequence[str], sentence: str) -> Iterator[set[int]]:
-    """Yield the options that each item of the list in `parse_answer` finds."""
+    """Yield the options found by each item of the list in `parse_answer`; a set may be empty."""
+    # 1. after an announcement, starting with the last
     for mark in reversed(list(_ANNOUNCEMENT.finditer(text))):
         searched = text[mark.end() : mark.end() + _SEARCHED_CHARACTERS].lstrip()
         rest = re.split(r"\n\s*\n|(?<=[.!?])\s", searched, maxsplit=1)[0]
         yield {option for option, _ in _match_line_start(rest, options)}
+    # 2. on a line of its own
     lines = text.splitlines()
     found = (pair for line in lines for pair in _match_line_start(line, options))
     yield {option for option, rest in found if not rest}
+    # 3. at the beginning of the first line, or of a line with a label
     first, *others = [line for line in lines if line.strip()] or [""]
-    begun = [first, *(line for line in others if re.match(_LABEL, line))]
-    yield {option for line in begun for option, _ in _match_line_start(line, options)}
+    starting = [first, *(line for line in others if re.match(_LABEL, line))]
+    yield {option for line in starting for option, _ in _match_line_start(line, options)}
+    # 4. with approval
     flat = " ".join(text.split())
     mentions = list(_find_mentions(flat, options))
     yield {option for option, end in mentions if _APPROVAL.match(flat, end)}
+    # 5. in the blank
     if BLANK in sentence:
         before, after = (part.split() for part in sentence.split(BLANK, 1))
         filled = set()
@@ -495,6 +500,7 @@ def _find_choices(text: str, options: Sequence[str], sentence: str) -> Iterator[
             if re.search(rf"(?<!\w){re.escape(near.replace(' .', '.'))}(?!\w)", flat):
                 filled.add(option)
         yield filled
+    # 6. anywhere
     yield {option for option, _ in mentions}
 
 

@@ -100,8 +100,7 @@ def check(
         filtered["votes"] = stages[1].drop_failed()
         valid = _votes.find_valid_ids(filtered["votes"].kept, counted, votes)
         digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
-        digest_of_votes = {"votes_file": digest.hexdigest()[:12]}
-        settings = digest_of_votes | settings | _list_active_settings(votes)
+        settings = {"votes_file": digest.hexdigest()[:12]} | settings | _list_active_settings(votes)
     signature = signature_of(dataset, **settings)
     return ValidationResult(tuple(stages), filtered, aside, signature, valid)
 

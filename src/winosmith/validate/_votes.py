@@ -275,8 +275,8 @@ def find_valid_ids(dataset: Dataset, votes: Iterable[Response], rules: VoteRules
     if rules.correct == "off":
         return frozenset()
     counts = Counter(response.problem_id for response in votes if response.purpose != "local")
-    answered = (problem.id for problem in dataset if problem.answer is not None)
-    return frozenset(name for name in answered if counts[name] >= rules.judges)
+    answered = (problem for problem in dataset if problem.answer is not None)
+    return frozenset(one.id for one in answered if counts[one.id] >= rules.judges)
 
 
 def count_unvalidated(problems: Iterable[Problem]) -> int:

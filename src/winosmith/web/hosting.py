@@ -191,7 +191,8 @@ def _collect_static_files() -> None:
     from django.contrib.staticfiles.finders import get_finders
     from django.core.management import call_command
 
-    mark, digest = Path(settings.STATIC_ROOT) / STATIC_DIGEST, sha256(__version__.encode())
+    mark = Path(settings.STATIC_ROOT) / STATIC_DIGEST
+    digest = sha256(__version__.encode())
     for finder in get_finders():
         for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
             about = Path(storage.path(name)).stat()

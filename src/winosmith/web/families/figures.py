@@ -95,8 +95,8 @@ def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
     found[numbers[in_tree]] = states[in_tree]
     tied = {int(tree.rows[number]): int(number) for number in np.flatnonzero(found == TIED)}
     rows = Row.objects.filter(model=model, problem__in=list(tied))
-    columns = rows.values_list("problem", "choice", "scores", "problem__answer")
-    ties = {tied[problem]: compute_tie_credit(*of) for problem, *of in columns}
+    answers = rows.values_list("problem", "choice", "scores", "problem__answer")
+    ties = {tied[problem]: compute_tie_credit(*answer) for problem, *answer in answers}
     return Answers(tree, found, ties)
 
 

@@ -55,7 +55,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     root = pages.load_family_problem(ref, person)
     version = getattr(root, "version", None)
     if version is not None and version.root_id != root.pk:
-        pages.load_family_problem(version.root.ref, person)
+        pages.load_family_problem(version.root.ref, person)  # the reader must be allowed to see it
         query = request.GET.copy()
         if root.pk in load_tree(version.root, person).numbers:
             query["version"] = ref

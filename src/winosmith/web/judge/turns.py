@@ -76,7 +76,8 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         slot.ref = make_ref()
         problem = slot.problem
         local, whole = map(text.split_words, (get_local_context(problem), problem.sentence))
-        mark_seen(person, slot, spent=not (len(local) < len(whole) and needs_local_answer(slot)))
+        is_partial = len(local) < len(whole)
+        mark_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
         slot.shown = list(range(len(problem.options)))
         secrets.SystemRandom().shuffle(slot.shown)
         slot.save()  # a gold question's slot is created on demand

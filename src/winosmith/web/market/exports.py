@@ -409,7 +409,8 @@ def apply_plan(study: Study, plan: Plan) -> int:
     votes = 0
     for change in plan.changes:
         part = Participation.objects.select_related("study", "person").get(pk=change.part.pk)
-        reason, unused = REASONS.get(change.verdict, ""), change.verdict in models.UNUSED_VERDICTS
+        reason = REASONS.get(change.verdict, "")
+        unused = change.verdict in models.UNUSED_VERDICTS
         if change.verdict == models.APPROVED:
             was_refused = part.verdict in models.UNUSED_VERDICTS
             votes += include_paid_votes(part.pk, reason, refused=was_refused)

@@ -152,7 +152,8 @@ def compute_ledger(study: Study) -> Ledger:
         "At the study’s expected time, the hourly pay is %(wage)s; the minimum is %(least)s."
     )
     actual = _("The median hourly pay is %(wage)s; the minimum is %(least)s.")
-    warnings, least = [], study.least_wage
+    least = study.least_wage
+    warnings = []
     for wage, text in ((compute_planned_wage(study), planned), (median_wage, actual)):
         if least is not None and wage is not None and wage < least:
             sums = {"wage": wage, "least": least}
@@ -261,11 +262,11 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
         raise InputError(f"{location}: the amount is 0; remove the line")
     part = find_participation_by_id(study, models.WORKER, worker)
     if part is None:
-        erased = study.participations.filter(identities=None).prefetch_related("payments")
-        for one in erased:
-            numbers = range(1, len(one.payments.all()) + 2)
-            if key in (_make_payment_id(one, number) for number in numbers):
-                part = one
+        for erased in study.participations.filter(identities=None).prefetch_related("payments"):
+            numbers = range(1, len(erased.payments.all()) + 2)
+            if key in (_make_payment_id(erased, number) for number in numbers):
+                part = erased
+                break
     if part is None:
         raise InputError(f"{location}: nobody with this id took part in the study")
     return Payment(study=study, participation=part, key=key, amount=paid)

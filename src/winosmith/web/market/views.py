@@ -71,7 +71,8 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
         if before is not None and logged_in and request.user.pk == before.person_id:
             return redirect("market:work")
         part = workers.find_participation(gates.get_current_writer(request))
-        account, busy = logged_in and part is None, part is not None and part.state == WORKING
+        account = logged_in and part is None
+        busy = part is not None and part.state == WORKING
         free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
         slots = Slot.objects.filter(free, open=True, gold=False)
         left = before is not None or study.kind == WRITE or slots.exists()

@@ -181,6 +181,7 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
+    # Wait until the previous hour's part, or in the next hour this hour's part, is small enough.
     if row.count + 1 <= limit:
         again = max(now, hour + HOUR * (1 - (limit - row.count - 1) / max(1, before)))
     else:

@@ -279,7 +279,8 @@ def make_predictions_context(person: Person | None, version: Version) -> dict[st
             }
         )
     shown.sort(key=lambda context: not context["target"])
-    waiting, pace = [context for context in shown if context["waits"]], 0
+    waiting = [context for context in shown if context["waits"]]
+    pace = 0
     if waiting:
         age = timezone.now() - max(context["prediction"].asked_at for context in waiting)
         pace = next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)

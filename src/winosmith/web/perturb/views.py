@@ -81,6 +81,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     mark_undecided_seen(person, [row for row in position.path if is_visible_to(person, row)])
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(CHOSEN_MODEL_KEY, ""))
+        # The parent's texts without its answer.
         first = SentenceInput(parent.sentence, tuple(parent.options), against=against)
         return _render_form(request, pages.make_form_context(position, first, gates.new_key()))
     return _process_form(request, position)

@@ -57,8 +57,11 @@ def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent
     ]
     on_conflict: dict[str, Any] = {"ignore_conflicts": True}
     if urgent:
-        on_conflict = {"update_conflicts": True, "update_fields": ["urgent"]}
-        on_conflict["unique_fields"] = ["problem", "model"]
+        on_conflict = {
+            "update_conflicts": True,
+            "update_fields": ["urgent"],
+            "unique_fields": ["problem", "model"],
+        }
     Prediction.objects.bulk_create(rows, **on_conflict)
 
 

@@ -224,7 +224,8 @@ GRACE = 1.0
 """Number of seconds between the time limit and the time when the kernel kills a process."""
 
 SOLVER_GRACE = 5.0
-"""The same as `GRACE`, for a solver with its own timeout, in case that fails (a chat client)."""
+"""The same as `GRACE`, for a solver with its own timeout, such as a chat client. The process is
+ended only if the solver's timeout fails."""
 
 POLL_SECONDS = 0.2
 """Seconds between an idle process's polls for work; a poll reads one row of an index."""
@@ -236,7 +237,8 @@ SWEEP_SECONDS = 60.0
 """Seconds between searches for problems without a prediction."""
 
 MAX_PAUSE = 1.0
-"""Maximum seconds of the pause after a background batch, which is as long as the batch took."""
+"""Maximum pause in seconds after a background batch. The pause is as long as the batch took, up to
+this limit."""
 
 GROWTH_GB = 1.5
 """Memory growth in GB after which a process is replaced, if `memory_gb` is not set."""

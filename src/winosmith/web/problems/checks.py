@@ -401,7 +401,7 @@ def find_contributor_hints(
     for hit in near:
         if hit.source:
             hint = _("shares {share} of its words with {ref} in {source}")
-        elif hit.sentence is None:
+        elif hit.sentence is None:  # a hidden text: neither its id nor its similarity is shown
             hint = _("shares most of its words with a problem on this site that is not public")
         else:
             hint = _("shares {share} of its words with {ref} on this site")

@@ -307,7 +307,8 @@ def erase_remaining_texts() -> int:
         return 0
     ended = Round.objects.exclude(state__in=[Round.State.WAITING, Round.State.RUNNING])
     count = 0
-    for folder in (round_.folder for round_ in ended):
+    for round_ in ended:
+        folder = round_.folder
         old_ids = BuildFiles(folder / "results" / "build").read_pool_ids()
         known = {new for new, old in old_ids.items() if old in gone} | gone
         files = [path for path in sorted(folder.rglob("*.jsonl")) if _remove_problems(path, known)]

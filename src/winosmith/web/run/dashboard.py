@@ -187,6 +187,7 @@ def _draw_plot(
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
     every = max(1, -(-len(starts) // MAX_LABELS))
+    # An axis ends at the first of 2, 4, 10, 20, 40, 100, … that is not below the maximum.
     tops = (step * 10.0**power for power in range(20) for step in (2, 4, 10))
     values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"

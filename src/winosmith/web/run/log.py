@@ -42,7 +42,8 @@ def describe_request(job: Job) -> list[tuple[Any, str]]:
             (get_setting_label(name), _describe_setting(name, value))
             for name, value in job.asked.items()
         ]
-    fields, rows = FORMS[job.kind].base_fields if job.kind in FORMS else {}, []
+    fields = FORMS[job.kind].base_fields if job.kind in FORMS else {}
+    rows = []
     for name, value in job.asked.items():
         text = "" if value is None else str(value)
         if text in ("", "False"):

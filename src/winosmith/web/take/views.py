@@ -217,7 +217,7 @@ def _render_question(
         "item": item,
         "of": len(sheet),
         "answered": sitting.answers.exclude(letter="").count(),
-        "asks": sheets.get_instructions(sheet)["question"],
+        "instructions": sheets.get_instructions(sheet),
         "choices": [
             {"letter": sign, "text": text, "chosen": sign == letter}
             for sign, text in zip(item.letters, item.options, strict=True)
