@@ -157,7 +157,7 @@ ROUTES: list[Row] = [
     ("families:file", "get", ("nothing.jsonl",), none, "nnnnnnn"),
     ("families:family", "get", ("public-a",), none, "ooooooo"),
     ("families:family", "get", ("judging-a",), none, "nnOnnOO"),
-    ("families:family", "get", ("embargoed-a",), none, "nnonnoo"),
+    ("families:family", "get", ("embargoed-a",), none, "nnOnnOO"),
     ("families:family", "get", ("gold-a",), none, "nnnnnOO"),
     ("families:family", "get", (ref("version"),), none, "nndnndd"),
     ("families:below", "get", ("public-a", "public-a"), none, "ddddddd"),
@@ -202,7 +202,7 @@ ROUTES: list[Row] = [
     ("predict:again", "get", ("association",), _form_with_models, "mmmmmmm"),
     ("predict:again", "post", ("association",), _form_with_models, "llfffDD"),
     ("moderate:queue", "get", (), none, "llfffOO"),
-    ("moderate:problem", "get", ("embargoed-a",), none, "llfffoo"),
+    ("moderate:problem", "get", ("embargoed-a",), none, "llfffOO"),
     ("moderate:ask", "get", (), form(action="reject", pick="judging-b:0"), "llfffoo"),
     ("moderate:act", "get", (), none, "mmmmmmm"),
     ("moderate:act", "post", (), form(action="reject", pick="judging-b:0", text="So."), "llfffDD"),
@@ -211,7 +211,7 @@ ROUTES: list[Row] = [
     ("moderate:batch", "get", (ref("batch"),), none, "llfffoo"),
     ("moderate:job", "get", (ref("votes"),), none, "llfffoo"),
     ("moderate:job", "post", (ref("votes"),), form(do="stop"), "llfffDD"),
-    ("moderate:contests", "get", (), none, "llfffoo"),
+    ("moderate:contests", "get", (), none, "llfffOO"),
     ("moderate:settle", "get", (ref("contest"),), none, "mmmmmmm"),
     ("moderate:settle", "post", (ref("contest"),), form(upheld="1", answer="So."), "llfffDD"),
     ("moderate:log", "get", (), none, "llfffoo"),
@@ -238,10 +238,13 @@ OBJECTS: dict[str, tuple[str, str, str]] = {
     "rejected": ("nnonnoo", "llfffoo", "nnonnnn"),
     "withdrawn": ("nnonnoo", "llfffoo", "nnonnnn"),
     "revised": ("nnonnoo", "llfffoo", "nnonnnn"),
-    "embargoed": ("nnonnoo", "llfffoo", "nnonnnn"),
+    "embargoed": ("nnOnnOO", "llfffOO", "nnonnnn"),
     "gold": ("nnnnnOO", "llfffOO", "nnnnnnn"),
 }
-"""Reading an undecided problem is recorded (capital letters): its readers never judge it."""
+"""Reading a problem that is not yet public is recorded (capital letters).
+
+Its readers never judge it, and take no human test with it.
+"""
 
 
 def _outcomes(world: Any, method: str, url: str, data: Any = none) -> str:

@@ -8,7 +8,7 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from tests.web.making import fresh
-from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen, mark_undecided_seen
+from winosmith.web.judge.models import Seen, Slot, mark_all_seen, mark_seen, mark_unpublished_seen
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -117,8 +117,8 @@ def test_accounts_are_marked_as_readers_of_undecided_twins(
     first.state = "judging"
     first.save()
     for reader in (None, person("who", anonymous=True)):
-        mark_undecided_seen(reader, judged)
+        mark_unpublished_seen(reader, judged)
     before = Seen.objects.count()
-    mark_undecided_seen(ann, judged + decided)
+    mark_unpublished_seen(ann, judged + decided)
     assert Seen.objects.count() == before + 1
     assert Seen.objects.get(person=ann).problem == first

@@ -1,6 +1,7 @@
 """Rounds of human tests: opening, assigning sheets, answering, and sheets on hold."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import QUESTIONS, SurveyQuestion
 from winosmith.web import importing
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
@@ -121,11 +123,15 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any,
     assert assign_sheet(fay, made, {}).sheet.test in ("a", "b", "common")
 
 
-def test_moderator_is_not_tested_on_answers_that_they_read(opened: Any, person: Any) -> None:
+@pytest.mark.parametrize("record", [record_answers_read, mark_unpublished_seen])
+def test_moderator_is_not_tested_on_answers_that_they_read(
+    opened: Any, person: Any, record: Callable[[Any, list[Any]], None]
+) -> None:
+    """On the pages for moderators, and on those for readers."""
     data = twins(4, singles=11)
     made = opened(data)
     moderator = person("moderator", is_moderator=True)
-    record_answers_read(moderator, [Problem.objects.get(ref=data.ids[0])])
+    record(moderator, [Problem.objects.get(ref=data.ids[0])])
     assert find_known_problems(moderator, made) == set(data.ids[:2])
     assert assign_sheet(moderator, made, {}).sheet.test == "common"
 

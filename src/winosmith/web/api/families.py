@@ -16,7 +16,7 @@ from winosmith.web.api.door import Problem, Ref, RequestData, Response, get_read
 from winosmith.web.families.lists import get_families_page
 from winosmith.web.families.page import get_version_number, load_family_problem
 from winosmith.web.families.trees import DEPTHS, load_tree
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.predict import asking
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model as ModelRow, Prediction
@@ -108,7 +108,7 @@ def list_families(request: HttpRequest, query: Query[FamiliesQuery]) -> dict[str
     shown = get_families_page(parse_terms(query.q), query.sort, query.page)
     models = get_current_models()
     roots = [family.problem for family in shown]
-    mark_undecided_seen(get_reader(request), roots)
+    mark_unpublished_seen(get_reader(request), roots)
     return {
         "items": [
             {
@@ -145,7 +145,7 @@ def list_versions(request: HttpRequest, ref: Ref, query: Query[VersionsQuery]) -
     keys = {int(tree.rows[number]): number for number in numbers}
     known = Row.objects.select_related("twin__contributor").in_bulk(list(keys))
     rows = {keys[key]: row for key, row in known.items()}
-    mark_undecided_seen(person, [rows[at] for at in here if tree.public[at] or at == 0])
+    mark_unpublished_seen(person, [rows[at] for at in here if tree.public[at] or at == 0])
     records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     answers = Prediction.objects.filter(problem__in=list(rows.values()), model__current=True)
     found = answers.values("problem_id", "model_id", *_NO_CHOICE)

@@ -21,7 +21,7 @@ from winosmith.web.api.door import (
     make_auth,
     to_records,
 )
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.problems.family import may_perturb
 from winosmith.web.problems.models import Problem as Row
@@ -149,7 +149,7 @@ def list_problems(request: HttpRequest, parameters: Query[ProblemsQuery]) -> dic
     """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(parameters).apply()
     shown = public.get_page(query, _make_query(parameters.model_dump(include={"after", "before"})))
-    mark_undecided_seen(get_reader(request), shown.problems)
+    mark_unpublished_seen(get_reader(request), shown.problems)
     count, more = public.count_rows(query)
     return {
         "items": to_records(shown.problems),

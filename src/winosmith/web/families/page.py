@@ -18,7 +18,7 @@ from winosmith.metrics import DepthKind
 from winosmith.text import diff_text
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.pages import is_number
 from winosmith.web.people.models import Person
 from winosmith.web.predict.asking import get_current_models
@@ -133,7 +133,7 @@ def build_nodes(
         for shown in top.walk()
         if tree.public[shown.number] or (shown.number == 0 and not hidden_root)
     ]
-    mark_undecided_seen(person, read)
+    mark_unpublished_seen(person, read)
     verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
     family, home = reverse("families:family", args=[root.ref]), reverse("read:home")

@@ -16,7 +16,7 @@ from winosmith.web.families import figures, measuring, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, load_tree
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.predict.asking import get_current_models
@@ -36,7 +36,7 @@ def show_families(request: HttpRequest) -> HttpResponse:
     terms = parse_terms(words)
     shown = get_families_page(terms, sort, request.GET.get("page"))
     models = get_current_models()
-    mark_undecided_seen(get_current_writer(request), [family.problem for family in shown])
+    mark_unpublished_seen(get_current_writer(request), [family.problem for family in shown])
     context = {
         "rows": [(family, map(family.get_model_counts, models)) for family in shown],
         "shown": shown,

@@ -422,17 +422,19 @@ _UNSEEN = """
 """
 
 
-def mark_undecided_seen(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record that a person has read these problems, if a half of their twin is still undecided.
+def mark_unpublished_seen(person: Person | None, shown: Iterable[Problem]) -> None:
+    """Record that a person has read these problems, if a half of their twin is not yet public.
 
+    They must not judge it, or take a human test with it. Rejected and withdrawn halves don't count.
     Nothing is recorded about anonymous visitors, because they never judge.
     """
     if person is None or person.anonymous:
         return
     halves = {half.twin_id: half for half in shown}
     # With a condition on the states, SQLite would scan all problems that are being judged.
-    states = Problem.objects.filter(twin__in=halves).values_list("twin", "state")
-    for twin in {twin for twin, state in states if state in (State.JUDGING, State.HELD)}:
+    rows = Problem.objects.filter(twin__in=halves).values_list("twin", "state", "public")
+    states = (State.HELD, State.JUDGING, State.VALID)
+    for twin in {twin for twin, state, public in rows if state in states and not public}:
         if not has_seen(person, halves[twin]):
             with writing():
                 lock_reading_record(person)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import get_pending_documents
@@ -38,7 +38,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 def show_start(request: HttpRequest) -> HttpResponse:
     filters = pages.SentenceFilters(request.GET)
     shown = get_page(filters.apply(), request.GET)
-    mark_undecided_seen(gates.get_current_writer(request), shown.problems)
+    mark_unpublished_seen(gates.get_current_writer(request), shown.problems)
     count, more = count_rows(filters.apply())
     perturbed = None if filters.chosen or not filters.is_valid() else filters.select_perturbed()
     others, more_others = count_rows(perturbed.apply()) if perturbed else (0, False)
@@ -78,7 +78,7 @@ def perturb_sentence(request: HttpRequest, ref: str) -> HttpResponse:
     person = gates.get_current_writer(request)
     parent = pages.get_perturbable_problem(person, ref)
     position = Position.for_new_version(person, parent)
-    mark_undecided_seen(person, [row for row in position.path if is_visible_to(person, row)])
+    mark_unpublished_seen(person, [row for row in position.path if is_visible_to(person, row)])
     if request.method != "POST":
         against = request.GET.get("against", "") or str(request.session.get(CHOSEN_MODEL_KEY, ""))
         # The parent's texts without its answer.
@@ -179,7 +179,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
     version = _get_version(person, ref)
     problem = version.problem
     path = get_path(problem)
-    mark_undecided_seen(person, [row for row in path if is_visible_to(person, row)])
+    mark_unpublished_seen(person, [row for row in path if is_visible_to(person, row)])
     parent = path[-2]
     steps = get_visible_steps(path, person)
     context = pages.make_predictions_context(person, version)

@@ -25,7 +25,7 @@ from winosmith.escape import escape_markdown
 from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.pages import mark_as_download
 from winosmith.web.people.gates import get_current_page, get_current_writer
@@ -51,7 +51,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
     filters = public.Filters(request.GET)
     query = filters.apply()
     shown = public.get_page(query, request.GET)
-    mark_undecided_seen(get_current_writer(request), shown.problems)
+    mark_unpublished_seen(get_current_writer(request), shown.problems)
     groups = [list(halves) for _, halves in groupby(shown.problems, key=lambda row: row.twin_id)]
     count, more = public.count_rows(query)
     context = {
@@ -99,7 +99,7 @@ def load_problem(
     rows = found.twin.problems.select_related("twin__contributor").order_by("id")
     halves = [half for half in rows if is_visible_to(person, half)]
     family = _make_family_context(person, found)
-    mark_undecided_seen(person, [*halves[:1], *(family["seen"] if family else ())])
+    mark_unpublished_seen(person, [*halves[:1], *(family["seen"] if family else ())])
     return found, halves, family
 
 

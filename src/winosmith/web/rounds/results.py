@@ -28,7 +28,7 @@ from winosmith.outputs import atomic_write
 from winosmith.records import dump_json, parse_json
 from winosmith.report import format_value
 from winosmith.rounds import Change, NextRound, make_round_page
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.pages import round_percent
 from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
@@ -268,7 +268,7 @@ def get_round_and_roots(context: Any) -> dict[str, Any]:
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = get_public_roots(round_)
-    mark_undecided_seen(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
+    mark_unpublished_seen(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
     return {"round": round_, "roots": roots[:MAX_ROOTS_SHOWN], "more": len(roots) > MAX_ROOTS_SHOWN}
 
 

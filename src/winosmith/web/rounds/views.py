@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.models import mark_undecided_seen
+from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.pages import list_adjacent_pages, mark_as_download, render_waiting_page
 from winosmith.web.people import gates
 from winosmith.web.rounds import results, running
@@ -61,7 +61,7 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
     }
     if round_.state == Round.State.DONE:
         roots = results.get_public_roots(round_)
-        mark_undecided_seen(gates.get_current_writer(request), roots)
+        mark_unpublished_seen(gates.get_current_writer(request), roots)
         context |= {**results.make_results_context(round_), "roots": roots}
     return render(request, "rounds/round.html", context)
 
