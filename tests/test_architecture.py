@@ -380,7 +380,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 376,
-    "lines": 101_080,
+    "lines": 101_070,
     "folders": 38,
     "lines of imports": 6_620,
     "modules that one module beside them imports and no other": 9,

@@ -35,3 +35,13 @@ def fresh(row: Any) -> Any:
     """Return a row after reloading it from the database."""
     row.refresh_from_db()
     return row
+
+
+def has_seen(person: Any, problem: Any) -> bool:
+    """Return whether a person has read the whole problem, or a half that reveals it."""
+    from django.conf import settings
+
+    from winosmith.web.judge.models import Seen
+
+    rows = Seen.objects.filter(person=person, twin=problem.twin_id, spent=True)
+    return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()

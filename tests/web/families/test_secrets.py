@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tests.web.growing import family, model, says, version
-from tests.web.making import single
+from tests.web.making import has_seen, single
 from winosmith.web.families.measuring import measure_if_changed
-from winosmith.web.judge.models import has_seen
 from winosmith.web.problems.models import Problem
 from winosmith.web.read import downloads
 

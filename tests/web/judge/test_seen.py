@@ -15,7 +15,6 @@ from winosmith.web.judge.turns import (
     skip_problem,
 )
 from winosmith.web.judge.votes import add_slots, close_slots
-from winosmith.web.moderate.queue import record_answers_read
 
 
 def _reassign_slot(person: Any, *, to: Any) -> None:
@@ -79,7 +78,7 @@ def test_reading_the_other_half_ends_a_started_half(
     readers = {
         ann: lambda who: mark_seen(who, second),
         person("cat"): lambda who: mark_all_seen(who, [second, first]),
-        eva: lambda who: record_answers_read(who, [second]),
+        eva: lambda who: mark_unpublished_seen(who, [second]),
     }
     for who, read in readers.items():
         assert lease_next_problem(who).problem == first

@@ -9,9 +9,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests.web.judge.making import give, singles, twin
-from tests.web.making import fresh
+from tests.web.making import fresh, has_seen
 from winosmith.errors import InputError
-from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
+from winosmith.web.judge.models import Judge, Skip, Slot
 from winosmith.web.judge.turns import (
     MAX_COMMENT_LENGTH,
     ProblemLostError,

@@ -52,8 +52,9 @@ def test_problem_page_shows_hints_and_votes_without_names(
     assert not any(name in page for name in ("bob", get_pseudonym(bob), ">ann<"))
 
 
+@pytest.mark.parametrize("page", ["/moderate/problems/", "/problems/"])
 def test_moderator_judges_neither_half_on_a_page_that_they_read(
-    rules: Any, person: Any, twin: Any, visit: Any
+    rules: Any, person: Any, twin: Any, visit: Any, page: str
 ) -> None:
     """Even if one person may judge both halves: the page shows both answers."""
     rules(both_halves=True)
@@ -61,7 +62,7 @@ def test_moderator_judges_neither_half_on_a_page_that_they_read(
     first, second = twin(state="judging")
     for half in (first, second):
         open_slots(half)
-    visit(moderator).get(f"/moderate/problems/{first.ref}/")
+    visit(moderator).get(f"{page}{first.ref}/")
     assert lease_next_problem(moderator) is None
 
 

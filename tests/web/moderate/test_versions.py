@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.web.lineaged import child, root
-from winosmith.web.judge.models import has_seen
+from tests.web.making import has_seen
 from winosmith.web.moderate.batches import (
     apply_to_matching,
     get_newest_event_and_problem,

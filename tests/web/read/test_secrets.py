@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web.judge.models import has_seen
+from tests.web.making import has_seen
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.read import downloads
 from winosmith.web.read.downloads import FILES, VOTES

@@ -389,12 +389,6 @@ def mark_revision_seen(old: Twin, new: Twin) -> None:
     )
 
 
-def has_seen(person: Person, problem: Problem) -> bool:
-    """Return whether a person has read the whole problem, or a half that reveals it."""
-    rows = Seen.objects.filter(person=person, twin_id=problem.twin_id, spent=True)
-    return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
-
-
 def unseen_by(person: Person) -> models.Q:
     """Return a condition for slots whose twin a person has neither read nor written.
 
@@ -430,12 +424,18 @@ def mark_unpublished_seen(person: Person | None, shown: Iterable[Problem]) -> No
     """
     if person is None or person.anonymous:
         return
-    halves = {half.twin_id: half for half in shown}
+    problems = list(shown)
+    twins = {problem.twin_id for problem in problems}
     # With a condition on the states, SQLite would scan all problems that are being judged.
-    rows = Problem.objects.filter(twin__in=halves).values_list("twin", "state", "public")
+    rows = Problem.objects.filter(twin__in=twins).values_list("twin", "state", "public", "gold")
     states = (State.HELD, State.JUDGING, State.VALID)
-    for twin in {twin for twin, state, public in rows if state in states and not public}:
-        if not has_seen(person, halves[twin]):
-            with writing():
-                lock_reading_record(person)
-                mark_seen(person, halves[twin])
+    twins = {twin for twin, state, public, gold in rows if gold or (state in states and not public)}
+    blocks = {get_block_key(one): one for one in reversed(problems) if one.twin_id in twins}
+    if not blocks:
+        return
+    known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
+    new = blocks.keys() - set(known.values_list("block", flat=True))
+    if new:
+        with writing():
+            lock_reading_record(person)
+            mark_all_seen(person, [blocks[block] for block in new])

@@ -6,7 +6,7 @@ index (`winosmith.web.problems.search`), so that it reveals nothing about non-pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -20,9 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, ngettext
 
-from winosmith.web._lock import writing
-from winosmith.web.judge import models as judging
-from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, get_block_key
+from winosmith.web.judge.models import Contest, Slot, Verdict
 from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import get_keys_on_hold
@@ -250,21 +248,6 @@ def count_pending() -> dict[str, int]:
         "paused": get_keys_on_hold(),
     }
     return {kind: rows[:1000].count() for kind, rows in pending.items()}
-
-
-def record_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read answers, and so must not judge or take tests with them."""
-    states = (State.HELD, State.JUDGING, State.VALID)
-    unread = [p for p in problems if p.gold or (p.state in states and not p.public)]
-    if not unread:
-        return
-    blocks = {get_block_key(problem): problem for problem in unread}
-    known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
-    new = blocks.keys() - set(known.values_list("block", flat=True))
-    if new:
-        with writing():
-            judging.lock_reading_record(person)
-            judging.mark_all_seen(person, [blocks[block] for block in new])
 
 
 def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -16,7 +16,7 @@ from winosmith.errors import InputError
 from winosmith.web import pages
 from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest
+from winosmith.web.judge.models import Contest, mark_unpublished_seen
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
 from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
@@ -33,7 +33,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
     is_filtered = "state" in asked or "only" in asked or asked.get("by") or asked.get("family")
     where = lists.QueueFilters.read(asked.urlencode() if is_filtered else lists.TABS[0][0])
     shown, states = lists.get_page(where, asked.get("after", "")), where.get_states()
-    lists.record_answers_read(request.user, shown.problems)
+    mark_unpublished_seen(request.user, shown.problems)
     context = {
         "where": where,
         "query": where.make_query(),
@@ -59,7 +59,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.make_problem_context(request.user, found)
     halves = [row["problem"] for row in context["halves"]]
-    lists.record_answers_read(request.user, [*halves, *(context["family"] or {}).get("path", ())])
+    mark_unpublished_seen(request.user, [*halves, *(context["family"] or {}).get("path", ())])
     context |= {"here": request.get_full_path(), "done": _get_finished_batch(request)}
     return render(request, "moderate/problem.html", context)
 
@@ -226,7 +226,7 @@ def _render_contests(
         }
         for one in query.filter(upheld=None).order_by("at")[:MAX_CONTESTS]
     ]
-    lists.record_answers_read(request.user, [one["contest"].slot.problem for one in waiting])
+    mark_unpublished_seen(request.user, [one["contest"].slot.problem for one in waiting])
     context = {
         "waiting": waiting,
         "settled": query.exclude(upheld=None).order_by("-pk")[:20],

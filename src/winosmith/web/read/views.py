@@ -99,7 +99,7 @@ def load_problem(
     rows = found.twin.problems.select_related("twin__contributor").order_by("id")
     halves = [half for half in rows if is_visible_to(person, half)]
     family = _make_family_context(person, found)
-    mark_unpublished_seen(person, [*halves[:1], *(family["seen"] if family else ())])
+    mark_unpublished_seen(person, [*halves, *(family["seen"] if family else ())])
     return found, halves, family
 
 
