@@ -643,7 +643,7 @@ def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, st
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_numbers_that_equal_the_key_are_no_grades(first: int) -> None:
+def test_numbers_that_equal_the_key_are_not_grades(first: int) -> None:
     """A column `correct` may contain the number of the correct option."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat"), n % 2, blank=None) for n in range(12))
     chosen = [n % 3 % 2 for n in range(12)]
@@ -653,7 +653,7 @@ def test_numbers_that_equal_the_key_are_no_grades(first: int) -> None:
     assert [one.choice for one in found.predictions] == chosen
 
 
-def test_numbers_in_a_link_are_no_permutation() -> None:
+def test_numbers_in_a_link_are_not_a_permutation() -> None:
     rows = [{"id": p.id, "permalink": "x.org/4/3/9/7", "m": LETTERS[key]}
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     (found,) = answers.read(rows, DATA).values()
@@ -670,7 +670,7 @@ def test_ids_are_kept_next_to_the_row_names_of_r(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["group", "topic"])
-def test_columns_that_describe_items_are_no_models(name: str) -> None:
+def test_columns_that_describe_items_are_not_models(name: str) -> None:
     """Their values may look like letters, such as those of two groups of items."""
     rows = [{"id": p.id, name: "AB"[at % 2], "m": LETTERS[key]}
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip

@@ -68,7 +68,7 @@ def test_every_question_offers_its_letters_and_x(materials: Materials) -> None:
         assert "".join(offered) == item.letters + "X"
 
 
-def test_sheets_of_questions_speak_of_no_blank() -> None:
+def test_sheets_of_questions_do_not_mention_a_blank() -> None:
     """A question's blank is only the place of the answer after its end."""
     problems = [Problem(f"{n}", f"What is {n} plus {n}? _", ("1", f"{2 * n}")) for n in (3, 4)]
     page = render_form(make_sheets(Dataset(problems)).sheets[0])

@@ -236,7 +236,7 @@ def test_copies_do_not_change_the_nulls() -> None:
         assert getattr(once, name).null == getattr(often, name).null
 
 
-def test_copies_with_different_answers_are_no_early_errors() -> None:
+def test_copies_with_different_answers_are_not_early_errors() -> None:
     """One of two copies is wrong at each depth, so no shuffle differs from the answers."""
     data = make_families(*[[1, 2, 3, 4, 5]] * 6)
     copies = Dataset([*data, *(replace(p, id=f"{p.id}/a") for p in data if p.lineage)])

@@ -234,7 +234,7 @@ def _compare_columns(
     log = Log()
     for column in columns:
         name = column.name.lower()
-        # Zeros and ones that equal the key in every row, counted from 0 or 1, are no grades.
+        # Zeros and ones that equal the key in every row (counted from 0 or 1) are keys.
         are_grades = {*column.texts.values()} <= _MARKS.keys() and not any(
             len(one) == len(column.known_readings) for one in column.correct[1:]
         )

@@ -38,7 +38,7 @@ MIN_ADVANTAGE = 0.05
 SPACING = "option spacing", "sentence spacing"
 """The fields of leaks by spaces, invisible characters and Unicode forms in the texts."""
 
-_PERFECT_SHARE = 0.05
+_PERFECT_WEIGHT = 0.05
 """Weight of the test for perfect tells in the Bonferroni correction, relative to the sign test."""
 
 MIN_GROUPS = 30
@@ -133,7 +133,7 @@ def find_leaks(
         found["options"].append(Leak("options", "order", share, n, chance, p_value, meaning))
     seen: dict[str, None] = {}
     for name, sign, of in _find_all_tells(dataset):
-        tried += 1 + _PERFECT_SHARE
+        tried += 1 + _PERFECT_WEIGHT
         if name not in seen:
             on_field(len(seen))
         seen[name] = None
@@ -270,7 +270,7 @@ def _bound_perfect_p_value(counts: Ints, answers: Ints, groups: Ints) -> float:
     one_of_each = np.bincount(answers[np.unique(groups, return_index=True)[1]])
     orders = gammaln(one_of_each.sum() + 1) - gammaln(one_of_each + 1).sum()
     functions = len(counts) * np.log(counts.shape[1])
-    return float(np.exp(min(0.0, functions - orders - np.log(_PERFECT_SHARE))))
+    return float(np.exp(min(0.0, functions - orders - np.log(_PERFECT_WEIGHT))))
 
 
 MAX_CHARACTERS = 8
