@@ -137,13 +137,15 @@ def _find_unread_pairs(
     problems: Sequence[Problem], files: Sequence[Hashable]
 ) -> tuple[str, int] | None:
     """Return an unused column that seems to mark twins, and the number of problems it pairs."""
-    for key in collect_names(problem.extra for problem in problems):
-        values = [problem.extra.get(key) for problem in problems]
-        filled = sum(value is not None for value in values)  # single problems may have no value
+    extras, places = [problem.extra for problem in problems], [*group_rows(files).values()]
+    for key in collect_names(extras):
+        values = [extra.get(key) for extra in extras]
+        filled = len(values) - values.count(None)  # single problems may have no value
         min_paired = _MIN_COVERAGE * min(len(problems), max(filled, 2 * _MIN_PAIRS / _MIN_COVERAGE))
-        if 2 * len({*zip(values, files, strict=True)}) < min_paired:  # a pair shares a value
+        distinct = values if len(places) == 1 else zip(values, files, strict=True)
+        if 2 * len({*distinct}) < min_paired:  # a pair shares a value
             continue
-        labels = _derive_labels_in_files(problems, values, files)
+        labels = _derive_labels_in_files(problems, values, places)
         if _count_paired(labels) < min_paired:
             continue
         pairs = _find_pairs(problems, labels)
@@ -181,7 +183,28 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
     ]
     if 2 * _count_paired(plain) >= len(problems):
         return plain
-    partners: list[str | None] = [None] * len(problems)
+    candidates = [plain]
+    if not places.keys().isdisjoint(texts):
+        candidates.append(_label_by_partner_id(problems, texts, places))
+    whole_numbers = [parse_whole_number(text or "") for text in texts]
+    if any(whole_numbers):
+        numbers = [int(one) if one.isdecimal() else None for one in whole_numbers]
+        candidates += (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
+    candidates.append(_extract_labels(plain, _HALF_ID))
+    labels = max(candidates, key=_count_paired)
+    paired = _count_paired(labels)
+    if _count_paired(plain) or paired == len(problems) or len(problems) < 2 * _MIN_PAIRS:
+        return labels
+    best = _get_best_labels(plain)
+    is_better = _count_paired(best) > paired and len(_group_in_pairs(best)) >= _MIN_PAIRS
+    return best if is_better else labels
+
+
+def _label_by_partner_id(
+    problems: Sequence[Problem], texts: Sequence[str | None], places: Mapping[str, int]
+) -> list[str | None]:
+    """Return twin labels where a text is the other half's id, or else None for each problem."""
+    labels: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
         partner_text = texts[places[text]] if text and text in places else None
         # Values that number the rows form chains instead of pairs.
@@ -189,26 +212,19 @@ def _derive_labels(problems: Sequence[Problem], values: Sequence[Scalar]) -> lis
         if text and text in places and text != problem.id and not is_chain:
             label = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
-                partners[places[one]] = partners[places[one]] or label
-    whole_numbers = [parse_whole_number(text or "") for text in texts]
-    numbers = [int(one) if one.isdecimal() else None for one in whole_numbers]
-    rows = (_label_by_partner_row(numbers, first) for first in (0, 1, 2))
-    labels = max(plain, partners, *rows, _extract_labels(plain, _HALF_ID), key=_count_paired)
-    if _count_paired(plain) or _count_paired(labels) == len(problems):
-        return labels
-    best = _get_best_labels(plain)
-    return max(labels, best if len(_group_in_pairs(best)) >= _MIN_PAIRS else [], key=_count_paired)
+                labels[places[one]] = labels[places[one]] or label
+    return labels
 
 
 def _derive_labels_in_files(
-    problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[Hashable]
+    problems: Sequence[Problem], values: Sequence[Scalar], files: Sequence[Sequence[int]]
 ) -> list[str | None]:
-    """Return twin labels, within each file if this gives more pairs."""
-    labels, places = _derive_labels(problems, values), group_rows(files)
-    if len(places) < 2:
+    """Return twin labels, within each file (its rows) if this gives more pairs."""
+    labels = _derive_labels(problems, values)
+    if len(files) < 2:
         return labels
     by_file: list[str | None] = [None] * len(problems)
-    for number, own in enumerate(places.values()):
+    for number, own in enumerate(files):
         inside = _derive_labels([problems[at] for at in own], [values[at] for at in own])
         for at, label in zip(own, inside, strict=True):
             by_file[at] = None if label is None else f"{number}-{label}"
@@ -258,8 +274,9 @@ def _extract_labels(
 
 
 def _count_paired(labels: Sequence[str | None]) -> int:
-    counts = Counter(label for label in labels if label is not None)
-    return 2 * sum(count == 2 for count in counts.values())
+    counts = Counter(labels)
+    counts.pop(None, None)
+    return 2 * [*counts.values()].count(2)
 
 
 def clear_list_ids(problems: ByRow) -> ByRow:
@@ -368,7 +385,8 @@ def pair_by_column(problems: ByRow, files: Sequence[Hashable], column: str) -> B
         columns = {key.partition(".")[2] for problem in listed for key in problem.extra}
         known = join_names(sorted(columns)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; available columns: {known}")
-    labels = _derive_labels_in_files(listed, values, [files[row] for row in problems])
+    places = group_rows(files[row] for row in problems)
+    labels = _derive_labels_in_files(listed, values, [*places.values()])
     counts = Counter(label for label in labels if label is not None)
     if max(counts.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it can't mark twins")
