@@ -467,9 +467,18 @@ def _find_mutual_pairs(problems: ByRow) -> list[Pair]:
     pairs = list[Pair]()
     for rows in filter(lambda rows: len(rows) > 1, groups.values()):
         group = [problems[row] for row in rows]
+        numbers: dict[str | int, int] = {}  # of answers; a withheld answer differs from all others
+        answers = [
+            numbers.setdefault(
+                at if one.answer is None else _normalise_options(one)[one.answer], len(numbers)
+            )
+            for at, one in enumerate(group)
+        ]
+        if len(numbers) == 1:
+            continue
         halves = PartnerCollector(np.full(len(rows), 2), fits=partial(_look_like_halves, group))
         words = [number_words(split_pieces(problem.sentence)) for problem in group]
-        find_pairs(words, make_longer_set_threshold(_MIN_OVERLAP_FAR), halves)
+        find_pairs(words, make_longer_set_threshold(_MIN_OVERLAP_FAR), halves, np.array(answers))
         times = Counter(at for pair in halves.pairs for at in pair)
         pairs += [(rows[a], rows[b]) for a, b in halves.pairs if times[a] == times[b] == 1]
     return sorted(pairs)
