@@ -1,12 +1,15 @@
-"""Scores of both presentations, the ledger of looks, and the command `winosmith exposure`."""
+"""Scores of both presentations, their sign test, and the ledger of looks."""
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import norm
 
 from tests.cli.conftest import Cli
 from tests.exposure.test_coins import pairs_of, write_release
@@ -14,9 +17,14 @@ from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
 from winosmith.exposure import (
     KeyedRelease,
+    compute_detectable_shift,
     compute_look_level,
     read_keyed_release,
     read_scores,
+    sign_test,
+    signed_ranks,
+    subtract_fit,
+    tail_probability,
     write_presentations,
 )
 from winosmith.locks import try_lock
@@ -77,12 +85,8 @@ def test_model_that_prefers_published_texts_is_detected(
     assert "sees both presentations" in shown
     told = cli.told("exposure", folder, "--scores", seen, "--scores", new)
     found, other = told["models"]["seen"], told["models"]["new"]
-    assert (told["look"], told["blocks_without_coin"], found["depends"], other["depends"]) == (
-        1,
-        2,
-        True,
-        False,
-    )
+    assert (told["look"], told["blocks_without_coin"]) == (1, 2)
+    assert (found["depends"], other["depends"]) == (True, False)
     assert found["adjusted"] == pytest.approx(2 * found["p_value"])
     assert found["interval"][0] > 0 > other["interval"][0]
     assert found["blocks"] == told["blocks"] == len({pair.block for pair in PAIRS})
@@ -131,55 +135,43 @@ def test_damaged_or_locked_ledger_is_refused(
 
 def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
     """Each presentation has its own key; null counts as incorrect."""
-
-    def letter(answer: int | None) -> str:
-        return "AB"[answer or 0]
-
     lines: list[Mapping[str, Any]] = [{"release": keyed.digest, "model": "m"}]
-    answered = [
-        (letter(pair.a.answer), letter(pair.b.answer))
-        if row % 3 == 0
-        else (letter(pair.a.answer), letter(1 - (pair.b.answer or 0)))
-        if row % 3 == 1
-        else (None, letter(pair.b.answer))
-        for row, pair in enumerate(keyed.pairs)
-    ]
-    rows = zip(keyed.pairs, answered, strict=True)
-    lines += [{"id": pair.a.id, "a": a, "b": b} for pair, (a, b) in rows]
+    for row, pair in enumerate(keyed.pairs):
+        a, b = pair.a.answer or 0, pair.b.answer or 0
+        answered = (("AB"[a], "AB"[b]), ("AB"[a], "AB"[1 - b]), (None, "AB"[b]))[row % 3]
+        lines.append({"id": pair.a.id, "a": answered[0], "b": answered[1]})
     scores = read_scores(_write(tmp_path / "m.jsonl", lines), keyed.pairs, keyed.digest)
     assert scores.kind == "answers"
     assert scores.differences.tolist() == [(0, 1, -1)[row % 3] for row in range(len(keyed.pairs))]
 
 
-BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
-    "no header": (lambda lines: lines.pop(0), "the file has no header"),
-    "another release": (
+BAD: list[tuple[Callable[[list[Any]], object], str]] = [
+    (lambda lines: lines.pop(0), "the file has no header"),
+    (
         lambda lines: lines[0].update(release="0" * 64),
         "scores are for the release '000000000000', not for",
     ),
-    "no name": (lambda lines: lines[0].update(model=None), "the header has no model name"),
-    "published answers": (
+    (lambda lines: lines[0].update(model=None), "the header has no model name"),
+    (
         lambda lines: lines.__setitem__(slice(None), [{"id": "x", "choice": 1}]),
         ":1: .*Published answers can't be used",
     ),
-    "one presentation": (lambda lines: lines[1].pop("b"), ":2: .*no scores 'a' and 'b'"),
-    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: the release has no item 'x'"),
-    "twice": (lambda lines: lines.append(lines[1]), "already has scores"),
-    "missing": (lambda lines: lines.pop(), "1 of 180 items have no scores"),
-    "too large": (lambda lines: lines[2].update(a=10**400), "use finite numbers for both"),
-    "not finite": (lambda lines: lines[2].update(a=float("nan")), ":3: .*NaN is not a JSON number"),
-    "a truth value": (lambda lines: lines[2].update(a=True), ":3: .*True.*use finite numbers"),
-    "mixed": (lambda lines: lines[2].update(a="A", b="B"), ":3: .*use finite numbers"),
-    "no option's letter": (
-        lambda lines: [line.update(a="C", b="A") for line in lines[1:]],
-        "use option letters",
-    ),
-}
+    (lambda lines: lines[1].pop("b"), ":2: .*no scores 'a' and 'b'"),
+    (lambda lines: lines[1].update(id="x"), ":2: the release has no item 'x'"),
+    (lambda lines: lines.append(lines[1]), "already has scores"),
+    (lambda lines: lines.pop(), "1 of 180 items have no scores"),
+    (lambda lines: lines[2].update(a=10**400), "use finite numbers for both"),
+    (lambda lines: lines[2].update(a=float("nan")), ":3: .*NaN is not a JSON number"),
+    (lambda lines: lines[2].update(a=True), ":3: .*True.*use finite numbers"),
+    (lambda lines: lines[2].update(a="A", b="B"), ":3: .*use finite numbers"),
+    (lambda lines: [line.update(a="C", b="A") for line in lines[1:]], "use option letters"),
+]
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_invalid_score_files_are_refused(name: str, keyed: KeyedRelease, write: Write) -> None:
-    change, message = BAD[name]
+@pytest.mark.parametrize(("change", "message"), BAD, ids=[message for _, message in BAD])
+def test_invalid_score_files_are_refused(
+    change: Callable[[list[Any]], object], message: str, keyed: KeyedRelease, write: Write
+) -> None:
     path = write("m")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     change(lines)
@@ -254,11 +246,109 @@ def test_language_model_scores_both_presentations(
 
 def test_command_refuses_missing_models_and_coins(folder: Path, private: Path, cli: Cli) -> None:
     assert "name a model with --model" in cli.refused("exposure", folder)
-    coins, scores = private / "coins.json", folder / "release.json"
-    text = coins.read_text()
-    coins.write_text(text.replace(": true", ": false", 1))
-    assert "coins don't match its bytes" in cli.refused("exposure", folder, "--scores", scores)
-    coins.unlink()
-    assert "coins can't be drawn again" in cli.refused("exposure", folder, "--scores", scores)
-    scores.write_text("{}")
-    assert "is not a keyed release" in cli.refused("exposure", folder, "--scores", scores)
+    (private / "coins.json").unlink()
+    refused = cli.refused("exposure", folder, "--scores", folder / "release.json")
+    assert "coins can't be drawn again" in refused
+
+
+SIGNS = np.array([*product([-1, 1], repeat=10)])
+
+ONE = np.zeros(10, np.int64)
+"""One stratum."""
+
+differences = st.lists(
+    st.floats(-1e6, 1e6, allow_subnormal=False) | st.sampled_from([-1.0, 0.0, 1.0]),
+    min_size=10,
+    max_size=10,
+).map(np.array)
+
+
+@given(differences, st.floats(-9, 9))
+def test_p_values_are_exact_over_all_draws_of_ten_coins(values: np.ndarray, prefers: float) -> None:
+    """Each p is the fraction of the 1,024 draws with a sum at least as large."""
+    left = subtract_fit(values + prefers, ONE)
+    scores = signed_ranks(left)
+    sums = SIGNS @ scores
+    exact = [np.mean(sums >= one) for one in sums]
+    assert tail_probability(scores, sums) == pytest.approx(exact, abs=1e-11)
+    if left.any():
+        assert sign_test(left, SIGNS[3] > 0).p_value == pytest.approx(np.mean(sums >= sums[3]))
+
+
+def test_tail_of_2000_blocks_is_nearly_normal() -> None:
+    """The least p-value is 1e-12."""
+    scores = signed_ranks(np.random.default_rng(0).normal(size=2_000))
+    spread = np.sqrt((scores**2).sum())
+    z = np.array([-2, 0, 1, 3, 5])
+    tails = tail_probability(scores, (z * spread).astype(int))
+    assert tails == pytest.approx(norm.sf(z), rel=0.06)
+    assert tail_probability(scores, [10**9, -(10**9)]).tolist() == [1e-12, 1]
+
+
+@given(st.integers(0, 2**32), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
+def test_preference_for_a_presentation_has_no_effect(seed: int, one: float, two: float) -> None:
+    """It may have any size in each stratum."""
+    rng = np.random.default_rng(seed)
+    values, strata = rng.standard_t(3, 60), rng.integers(0, 2, 60)
+    coins = rng.random(60) < 0.5
+    plain = sign_test(subtract_fit(values, strata), coins)
+    other = sign_test(subtract_fit(values + np.where(strata, one, two), strata), coins)
+    assert other.shift == pytest.approx(plain.shift, abs=1e-6)
+    assert other.p_value == pytest.approx(plain.p_value, abs=0.02)  # rounding may swap ranks
+
+
+def test_reference_removes_only_shared_differences() -> None:
+    """Its multiple is never negative, so an exposed reference doesn't make a model look exposed."""
+    rng = np.random.default_rng(1)
+    shared, noise = rng.normal(size=(2, 500))
+    coins, strata = rng.random(500) < 0.5, np.zeros(500, np.int64)
+    published = np.where(coins, 1, -1)
+    left = subtract_fit(shared + 0.1 * noise, strata, shared)
+    assert left.std() == pytest.approx(0.1, rel=0.1)
+    exposed = published - 0.5 * noise  # its differences fall if the model's rise
+    assert sign_test(subtract_fit(noise, strata, exposed), coins).p_value > 0.05
+
+
+def test_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
+    """Only a tenth of the blocks is remembered."""
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(400):
+        coins = rng.random(200) < 0.5
+        shift = np.where(np.arange(200) < 20, 5.0, 0.0)
+        left = subtract_fit(
+            rng.normal(size=200) + shift * np.where(coins, 1, -1), np.zeros(200, int)
+        )
+        low, high = sign_test(left, coins).interval
+        covered += low <= 0.5 / left.std() <= high
+    assert covered / 400 > 0.91
+
+
+@pytest.mark.parametrize("level", [0.05, 0.0025])
+def test_detectable_shift_has_a_power_of_80_percent(level: float) -> None:
+    rng, shift, found = np.random.default_rng(3), compute_detectable_shift(80, level), 0
+    for _ in range(400):
+        coins = rng.random(80) < 0.5
+        values = rng.normal(size=80) + shift * np.where(coins, 1, -1)
+        left = subtract_fit(values, np.zeros(80, np.int64))
+        found += sign_test(left, coins).p_value <= level
+    assert 0.73 < found / 400 < 0.87
+
+
+def test_levels_of_100000_looks_sum_to_almost_5_percent() -> None:
+    total = sum(compute_look_level(look) for look in range(1, 100_001))
+    assert 0.0499 < total < 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: compute_detectable_shift(0), "must be 1 or more, not 0"),
+        (lambda: compute_detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
+        (lambda: compute_detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
+        (lambda: compute_look_level(0), "must be at least 1, not 0"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(DataError, match=message):
+        call()

@@ -15,6 +15,7 @@ from winosmith.exposure._coins import (
     PRESENTATIONS,
     KeyedRelease,
     Pair,
+    PresentedBlock,
     compute_coins,
     compute_commitment,
     compute_data_digest,
@@ -22,23 +23,26 @@ from winosmith.exposure._coins import (
     find_faults,
     format_coins,
     format_presentations,
+    iter_presentations,
+    present_blocks,
     read_key,
     read_keyed_release,
     read_private_files,
 )
-from winosmith.exposure._exposure import Exposure, ModelExposure, measure_exposure
-from winosmith.exposure._presentations import PresentedBlock, iter_presentations, present_blocks
-from winosmith.exposure._scores import Scores, read_scores, score_presentations, write_presentations
-from winosmith.exposure._statistic import (
+from winosmith.exposure._exposure import (
     LEVEL,
+    Exposure,
+    ModelExposure,
     SignTest,
     compute_detectable_shift,
     compute_look_level,
+    measure_exposure,
     sign_test,
     signed_ranks,
     subtract_fit,
     tail_probability,
 )
+from winosmith.exposure._scores import Scores, read_scores, score_presentations, write_presentations
 
 __all__ = [
     "COINS",

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from winosmith import models
 from winosmith.errors import DataError, FormatError
-from winosmith.exposure._coins import PRESENTATIONS, Pair
-from winosmith.exposure._presentations import Kind
-from winosmith.exposure._statistic import Floats
+from winosmith.exposure._coins import PRESENTATIONS, Kind, Pair
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
 from winosmith.records import dump_json, parse_json_lines, read_text
@@ -48,7 +47,7 @@ class Scores:
 
     model: str
     kind: str
-    differences: Floats
+    differences: npt.NDArray[np.float64]
     digest: str
 
 
