@@ -1,6 +1,7 @@
 """A small release, and functions that change or verify releases."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -165,3 +166,50 @@ def no_leftovers(tmp_path: Path) -> Iterator[Path]:
     """Yield a folder, and check that it contains no hidden folder after the test."""
     yield tmp_path / "out"
     assert not list((tmp_path / "out").glob(".*"))
+
+
+Plant = Callable[[Path], None]
+"""A function that changes a release in a folder."""
+
+
+def in_line(path: str, number: int, change: Callable[[str], str]) -> Plant:
+    """Return a plant that changes one line of a file; line numbers start at 1."""
+
+    def plant(folder: Path) -> None:
+        lines = (folder / path).read_text("utf-8").split("\n")
+        lines[number - 1] = change(lines[number - 1])
+        (folder / path).write_text("\n".join(lines), "utf-8")
+
+    return plant
+
+
+def in_text(path: str, old: str, new: str) -> Plant:
+    """Return a plant that replaces the first match of a pattern, which must exist."""
+
+    def plant(folder: Path) -> None:
+        text = (folder / path).read_text("utf-8")
+        assert re.search(old, text), f"{old} is not in {path}"
+        (folder / path).write_text(re.sub(old, new, text, count=1), "utf-8")
+
+    return plant
+
+
+def placed(path: str, text: str) -> Plant:
+    """Return a plant that writes a file with this text."""
+
+    def plant(folder: Path) -> None:
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+
+    return plant
+
+
+def in_record(change: Callable[[dict], object]) -> Plant:
+    """Return a plant that changes the record in release.json."""
+
+    def plant(folder: Path) -> None:
+        record = json.loads((folder / "release.json").read_text("utf-8"))
+        change(record)
+        (folder / "release.json").write_text(json.dumps(record), "utf-8")
+
+    return plant

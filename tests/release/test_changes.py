@@ -25,12 +25,8 @@ def test_next_release_lists_changes_by_id(small: ReleaseResult, tmp_path: Path) 
     turned = replace(train[30], answer=1 - (train[30].answer or 0))
     kept = [*train[:30], turned, *train[31:], *moved]
     fresh = list(practice.generate_corpus(3, seed=77).dataset)
-    new = {
-        **parts,
-        "train_xl": Dataset([*kept, *fresh], "train_xl"),
-        "dev": Dataset(dev[4:], "dev"),
-    }
-    source = write_sets(tmp_path / "source", new)
+    changed = {"train_xl": Dataset([*kept, *fresh], "train_xl"), "dev": Dataset(dev[4:], "dev")}
+    source = write_sets(tmp_path / "source", parts | changed)
     make_id = {digest_text(p): p.id for p in small.content.problems}
     gone_ids = sorted(make_id[digest_text(p)] for p in gone)
     told = about(version="1.1.0", date="2026-12-01", withdrawn={gone_ids[0]: "asked for"})
@@ -50,13 +46,7 @@ def test_next_release_lists_changes_by_id(small: ReleaseResult, tmp_path: Path) 
         {"id": gone_ids[1], **versions, "answered": True},
     ]
     assert found(done.folder) == []
-    _check_withdrawn_problems(done, tmp_path, parts)
-
-
-def _check_withdrawn_problems(
-    done: ReleaseResult, tmp_path: Path, parts: dict[str, Dataset]
-) -> None:
-    """Check that withdrawn problems return only on request, and never to test."""
+    # withdrawn problems return only on request, and never to test
     source = write_sets(tmp_path / "again", parts)
     later = about(version="1.2.0", date="2026-12-02")
     with pytest.raises(DataError, match="2 problems were withdrawn"):
@@ -102,7 +92,6 @@ def test_replaced_problems_are_listed_as_edits(small: ReleaseResult, tmp_path: P
         assert stones[make_id[digest_text(old)]]["became"] == make_id[digest_text(now)]
     assert "became" not in stones[make_id[digest_text(half)]]
     grown = next(p for p in done.content.problems if p.id == make_id[digest_text(child)])
-    assert grown.lineage is not None
     assert grown.lineage.parent == make_id[digest_text(bent)]
     assert found(done.folder) == []
 
@@ -111,13 +100,9 @@ def test_published_problem_is_refused_in_test_or_left_out(
     small: ReleaseResult, tmp_path: Path
 ) -> None:
     parts = sets()
-    new = {
-        **parts,
-        "train_xs": parts["train_xs"],
-        "train_xl": parts["train_xl"][:38],
-        "test": Dataset([*parts["test"], *parts["train_xl"][38:40]], "test"),
-    }
-    source = write_sets(tmp_path / "source", new)
+    train = parts["train_xl"]
+    test = Dataset([*parts["test"], *train[38:40]], "test")
+    source = write_sets(tmp_path / "source", parts | {"train_xl": train[:38], "test": test})
     told = about(version="2.0.0")
     with pytest.raises(DataError, match=r"2 test problems \(.*\) measure nothing"):
         release(source, told, tmp_path / "out", previous=small.folder, new_ids=True)
@@ -153,6 +138,5 @@ def test_root_and_parent_outside_a_release_have_two_ids(small: ReleaseResult) ->
     content = replace(before.content, parts={"dev": Dataset([joined])})
     after = assign_ids({"dev": data}, "small", replace(before, content=content))["dev"][0]
     for problem in (one, after):
-        assert problem.lineage is not None
         assert problem.lineage.root == one.root
         assert problem.lineage.parent != problem.root

@@ -96,8 +96,6 @@ def test_winogrande_task_of_lm_eval_compares_the_same_texts(
     """Six of the 1,267 dev sentences have two spaces after the blank; lm-eval's task keeps one."""
     installed("lm_eval")
     spec = importlib.util.find_spec("lm_eval")
-    assert spec is not None
-    assert spec.origin is not None
     own = Path(spec.origin).parent / "tasks" / "winogrande" / "preprocess_winogrande.py"
     task: dict[str, Callable[[dict[str, str]], object]] = {}
     exec(own.read_text("utf-8"), task)  # noqa: S102 - the harness's own functions
@@ -107,12 +105,8 @@ def test_winogrande_task_of_lm_eval_compares_the_same_texts(
     spaced = 0
     for line, problem in zip(lines, dev, strict=True):
         record = json.loads(line)
-        doc = {
-            "sentence": problem.sentence,
-            "option1": problem.options[0],
-            "option2": problem.options[1],
-            "answer": str((problem.answer or 0) + 1),
-        }
+        options = dict(zip(("option1", "option2"), problem.options, strict=True))
+        doc = {"sentence": problem.sentence, **options, "answer": str((problem.answer or 0) + 1)}
         assert task["doc_to_choice"](doc) == record["contexts"]
         assert task["doc_to_target"](doc) == record["rest"].lstrip()
         spaced += record["rest"].startswith("  ")

@@ -26,7 +26,7 @@ from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed_release
 from winosmith.release import Content, ReleaseResult, release
-from winosmith.release._keyed import get_or_draw_key, get_pending_path
+from winosmith.release._write import get_or_draw_key, get_pending_path
 
 FIXED = Problem("fixed", "Which _ float?", ("cork", "wood", "all of the above"), 2)
 
@@ -68,7 +68,6 @@ def test_keyed_release_publishes_presentations_by_coins(keyed: ReleaseResult) ->
     coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
     statement = keyed.content.keyed
-    assert statement is not None
     assert (len(coins.coins), coins.blocks_without_coin) == (statement.block_count, 1)
     assert min(statement.names, statement.options) > 5
     assert {*keyed.content.dataset.ids} - {pair.a.id for pair in coins.pairs} == {
@@ -81,7 +80,6 @@ def test_keyed_release_publishes_presentations_by_coins(keyed: ReleaseResult) ->
 
 def test_card_has_commitment_and_power_but_no_secret(keyed: ReleaseResult) -> None:
     statement = keyed.content.keyed
-    assert statement is not None
     secret = json.loads((_private(keyed.folder) / COINS).read_text("utf-8"))["bytes"]
     for name, raw in everything(keyed.folder).items():
         has = statement.commitment.encode() in raw

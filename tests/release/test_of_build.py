@@ -42,10 +42,8 @@ def test_release_of_a_build_states_phases_and_funnel(built: Path, tmp_path: Path
     assert re.search(r"^\| aflite \| \d+ \| guessed", card, re.MULTILINE)
     told = {p["id"]: p["answer"] for p in map(json.loads, lines(built / "private/test.jsonl"))}
     by_old = {digest_text(p): told[p.id] for p in formats.read(built / "test.jsonl")}
-    assert done.private_folder is not None
-    assert [
-        by_old[digest_text(p)] for p in formats.read(done.private_folder / "test.jsonl")
-    ] == list(formats.read(done.private_folder / "test.jsonl").answers)
+    solved = formats.read(done.private_folder / "test.jsonl")
+    assert [by_old[digest_text(p)] for p in solved] == list(solved.answers)
 
 
 def test_release_has_no_withheld_text_old_id_or_private_digest(built: Path, tmp_path: Path) -> None:
@@ -101,7 +99,6 @@ def test_remaining_copy_keeps_its_own_private_answer(tmp_path: Path) -> None:
     ]
     built = build_pool(tmp_path, [*data, *liars], copies="keep")
     first = release(built, about(), tmp_path / "out")
-    assert first.private_folder is not None
     known = {
         p.id: p.answer for p in formats.read(first.private_folder / "test.jsonl", as_written=True)
     }
@@ -113,6 +110,5 @@ def test_remaining_copy_keeps_its_own_private_answer(tmp_path: Path) -> None:
     before = rewritten(content, tmp_path / "before" / "x")
     later = about(version="1.1.0")
     done = release(built, later, tmp_path / "out", previous=before, leave_out=True)
-    assert done.private_folder is not None
     stay = formats.read(done.private_folder / "test.jsonl", as_written=True)
     assert {p.id: p.answer for p in stay} == {i: a for i, a in known.items() if i not in twice}

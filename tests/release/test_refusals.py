@@ -120,7 +120,6 @@ def test_perturbed_problems_of_noderivatives_are_refused(tmp_path: Path) -> None
     parts = {k: by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}
     source = write_sets(tmp_path / "source", parts)
     told = about(licence="CC-BY-ND-4.0", source=[{"name": "x", "licence": "CC-BY-ND-4.0"}])
-    with pytest.raises(
-        DataError, match=r"they are perturbed, but the licence of 'x', CC-BY-ND-4.0, allows"
-    ):
+    refused = r"they are perturbed, but the licence of 'x', CC-BY-ND-4.0, allows"
+    with pytest.raises(DataError, match=refused):
         release(source, told, tmp_path / "out")

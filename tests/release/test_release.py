@@ -55,7 +55,6 @@ def test_answers_of_test_are_only_in_the_private_folder(small: ReleaseResult) ->
     assert set(blind.answers) == {None}
     assert {key for p in blind for key in p.extra} == {CANARY}
     assert not (small.folder / "data/test-labels.lst").exists()
-    assert small.private_folder is not None
     assert small.private_folder.stat().st_mode & 0o077 == 0
     solved = formats.read(small.private_folder / "test.jsonl")
     assert solved.ids == blind.ids
@@ -173,15 +172,13 @@ def test_problems_have_origin_and_judges_but_no_time(tmp_path: Path) -> None:
     first = done.content.parts["dev"][0]
     assert first.extra["release.judges"] == 3
     assert "release.judged_by" not in first.extra
-    assert first.origin is not None
     assert (first.origin.created, first.origin.anchor) == ("2026-10-02", dated[0].origin.anchor)
     assert done.content.parts["train_xl"][-1].lineage is not None
     named = release(source, about(judges="pseudonyms"), tmp_path / "named",
                     votes=tmp_path / "votes.csv")  # fmt: skip
     assert named.content.parts["dev"][0].extra["release.judged_by"] == "judge0 judge1 judge2"
-    assert "4 of 81 problems were judged, each by 3 people" in (
-        named.folder / "README.md"
-    ).read_text("utf-8")
+    card = (named.folder / "README.md").read_text("utf-8")
+    assert "4 of 81 problems were judged, each by 3 people" in card
 
 
 @pytest.mark.parametrize("kind", ["contributor", "source"])
@@ -310,10 +307,7 @@ def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"date": "21.11.2026"}, "date is '21.11.2026'"),
         ({"title": ""}, "title is ''; it must be non-empty text"),
         ({"licence": "Ours"}, "licence is 'Ours'; it is unknown; use an SPDX identifier"),
-        (
-            {"licence": "LicenseRef-x", "terms": ["money"]},
-            "terms is ['money']",
-        ),
+        ({"licence": "LicenseRef-x", "terms": ["money"]}, "terms is ['money']"),
         ({"colour": "red"}, "unknown key 'colour'; the keys are"),
         ({"language": ["English"]}, "language is ['English']; it must be a list of codes"),
         ({"judges": "all"}, "judges is 'all'"),
@@ -367,10 +361,7 @@ def test_copies_are_counted_in_files_and_terminal(
     (folder,) = tmp_path.glob("out/trial-1.0.0-*")
     assert found(folder) == []
     key = formats.read(tmp_path / "out" / "private" / folder.name / "test.jsonl", as_written=True)
-    assert [key[key.ids.index(p.id)].answer for p in (test[0], liar)] == [
-        test[0].answer,
-        liar.answer,
-    ]
+    assert [key[key.row(p.id)].answer for p in (test[0], liar)] == [test[0].answer, liar.answer]
     for name in ("README.md", "DATASHEET.md"):
         text = (folder / name).read_text("utf-8")
         assert "2 groups of identical problems, 4 problems in all:" in text

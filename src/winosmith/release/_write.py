@@ -2,7 +2,7 @@
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
 folder, which is renamed when it is complete. Test answers are written to the owner's private
-folder.
+folder. In a keyed release, a secret coin chooses one of two equivalent presentations of each block.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,19 +24,20 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.finished import IDS_NAME
 from winosmith.humans import make_canary
+from winosmith.lineage import UNVALIDATED
 from winosmith.locks import try_lock
 from winosmith.metrics import Copies, find_copies
 from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
-from winosmith.problem import Problem
+from winosmith.problem import Extra, Problem
 from winosmith.records import dump_json
-from winosmith.release import _content, _keyed, _source
+from winosmith.release import _content, _source
 from winosmith.release._about import About
 from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
 from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
-from winosmith.release._source import Fields, PreviousRelease, Source
+from winosmith.release._source import Fields, PreviousRelease, Source, read_record
 from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
 _Paths = Sequence[str | Path] | str | Path
@@ -104,11 +106,11 @@ def prepare_content(
         known = {problem.id: problem.answer for problem in withheld.solved}
         test = (replace(p, answer=known.get(p.id, p.answer)) for p in parts[_content.TEST])
         parts[_content.TEST] = Dataset(test, _content.TEST)
-    blocks = _keyed.present_parts(parts) if keyed else []
+    blocks = present_parts(parts) if keyed else []
     second = {problem.id: problem for block in blocks for problem in block.b}
     if keyed:
         first = {problem.id: problem for block in blocks for problem in block.a}
-        parts = _keyed.map_problems(parts, lambda p: first[p.id])
+        parts = map_problems(parts, lambda p: first[p.id])
     named = assign_ids(parts, about.name, previous, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
@@ -163,7 +165,7 @@ def prepare_content(
     pairs: tuple[exposure.Pair, ...] = ()
     if keyed:
         made = {old_of[problem.id].id: problem for problem in content.problems}
-        pairs, counts = _keyed.pair_presentations(blocks, made)
+        pairs, counts = pair_presentations(blocks, made)
         content = replace(content, keyed=counts)
         if not pairs:
             raise DataError(
@@ -178,7 +180,7 @@ def prepare_content(
             for old, problem in source.absent_problems.items()
             for form in _content.iter_forms(problem, keyed)
         }
-        earlier = _keyed.map_problems(ready, _keyed.make_form_restorer(pairs, previous))
+        earlier = map_problems(ready, make_form_restorer(pairs, previous))
         found = find_changes(earlier, previous, about.withdrawn, source_ids, absent)
         content = replace(
             content,
@@ -202,9 +204,7 @@ def apply_coins(
     pairs, name = prepared.pairs, prepared.content.about.full_name
     coins = exposure.compute_coins(key, name, pairs)
     shown = {pair.a.id: pair.a if coins[pair.block] else pair.b for pair in pairs}
-    parts = _keyed.map_problems(
-        prepared.content.parts, lambda p: _keyed.apply_form(p, shown.get(p.id))
-    )
+    parts = map_problems(prepared.content.parts, lambda p: apply_form(p, shown.get(p.id)))
     digest = exposure.compute_data_digest(name, parts)
     keyed = exposure.KeyedRelease(pairs, coins, digest, statement.without)
     lines = exposure.format_presentations(pairs)
@@ -371,13 +371,13 @@ def release(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
         )
         if done.content.keyed:
-            done = apply_coins(done, done.content.keyed, _keyed.get_or_draw_key(out, about))
+            done = apply_coins(done, done.content.keyed, get_or_draw_key(out, about))
     total = len(list_files(done.content, {}))
     with show("writing", total) as advance, create_hidden_folder(out, about) as hidden:
         folder = out / _content.make_folder_name(write_files(done.content, hidden, advance))
-        for other in _keyed.find_releases(out, about):
+        for other in find_releases(out, about):
             if other != folder:
-                raise _keyed.make_version_error(other)
+                raise make_version_error(other)
         is_new = not folder.exists()
         if is_new:
             hidden.rename(folder)
@@ -385,7 +385,7 @@ def release(
             raise OutputError(f"{folder} was changed after it was released; remove it")
         private_folder = write_private(done, folder)
         if keyed:
-            _keyed.get_pending_path(out, about).unlink(missing_ok=True)
+            get_pending_path(out, about).unlink(missing_ok=True)
     return ReleaseResult(folder, done.content, private_folder, is_new, done.copies)
 
 
@@ -466,3 +466,116 @@ def write_private(prepared: PreparedRelease, folder: Path) -> Path | None:
             file.write(text)
         (private / name).chmod(0o600)
     return private
+
+
+def present_parts(parts: Mapping[str, Dataset]) -> list[exposure.PresentedBlock]:
+    """Return the two presentations of each block of problems in all parts.
+
+    Fields specific to the source's format are removed, because they may name options or their
+    order.
+    """
+    sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
+    problems = [
+        replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
+        for p in _content.index_problems(parts).values()
+    ]
+    return exposure.present_blocks(problems, [sides[problem.id] for problem in problems])
+
+
+def pair_presentations(
+    blocks: Iterable[exposure.PresentedBlock], released: Mapping[str, Problem]
+) -> tuple[tuple[exposure.Pair, ...], _content.CoinStatement]:
+    """Pair the presentations of released problems, and count the blocks of each kind.
+
+    `released` maps each id in the source to the released problem in its first presentation. The
+    pairs are sorted by block and id. The statement has a placeholder for the commitment.
+    """
+    pairs, kinds = [], Counter[str | None]()
+    for block in blocks:
+        if not (ids := [released[p.id].id for p in block.a if p.id in released]):
+            continue
+        kinds[block.kind] += 1
+        for first, second in zip(block.a, block.b, strict=False):  # b may be empty
+            if problem := released.get(first.id):
+                a = replace(problem, answer=first.answer)
+                b = replace(
+                    a, sentence=second.sentence, options=second.options, answer=second.answer
+                )
+                pairs.append(exposure.Pair(min(ids), a, b))
+    pairs.sort(key=lambda pair: (pair.block, pair.a.id))
+    return tuple(pairs), _content.CoinStatement(
+        "0" * 64, kinds["names"], kinds["options"], kinds[None]
+    )
+
+
+def map_problems(
+    parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
+) -> dict[str, Dataset]:
+    """Change each problem, and sort the test part by the changed texts."""
+    return _content.sort_test(
+        {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
+    )
+
+
+def make_form_restorer(
+    pairs: tuple[exposure.Pair, ...], previous: PreviousRelease
+) -> Callable[[Problem], Problem]:
+    """Make a function that undoes the changes that coins caused since the previous release."""
+    forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
+
+    def restore_form(problem: Problem) -> Problem:
+        old = previous.problems.get(problem.id)
+        form = forms.get((old.id, _content.digest_text(old))) if old else None
+        return apply_form(problem, form)
+
+    return restore_form
+
+
+def apply_form(problem: Problem, form: Problem | None) -> Problem:
+    """Return the problem in the given form, but keep a withheld answer withheld."""
+    return replace(form, answer=None) if form and problem.answer is None else form or problem
+
+
+def find_releases(out: Path, about: About) -> list[Path]:
+    name = f"{about.name}-{about.version}"
+    return [
+        folder
+        for folder in sorted(out.glob(f"{name}-*"))
+        if (folder / _content.RECORD).is_file() and folder.name.rpartition("-")[0] == name
+    ]
+
+
+def make_version_error(folder: Path) -> OutputError:
+    return OutputError(
+        f"{folder} is another release of this version; a version can be released only once, so "
+        "choose a new version, or remove that folder if it was never published"
+    )
+
+
+def get_pending_path(out: Path, about: About) -> Path:
+    """Return the path of the file with the secret bytes of an unfinished release."""
+    return out / PRIVATE / f"{about.name}-{about.version}.{exposure.COINS}"
+
+
+def get_or_draw_key(out: Path, about: About) -> bytes:
+    """Return the secret bytes of a release; draw and save them if there are none yet."""
+    path = get_pending_path(out, about)
+    if path.is_file():
+        return exposure.read_key(path)
+    for folder in find_releases(out, about):
+        own = out / PRIVATE / folder.name / exposure.COINS
+        if own.is_file():
+            return exposure.read_key(own)
+        record = read_record(folder)
+        if not isinstance(record, dict) or record.get("keyed") is None:
+            raise make_version_error(folder)
+        raise InputError(
+            f"{own} is missing, so the coins of this finished release are lost; restore the file "
+            "from your copy, or release a new version, which gets new coins"
+        )
+    key = exposure.draw_key()
+    with atomic_write(path) as file:
+        path.parent.chmod(0o700)
+        json.dump({"bytes": key.hex()}, file)
+    path.chmod(0o600)
+    return key
