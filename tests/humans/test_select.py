@@ -1,4 +1,4 @@
-"""Selection of a reliable subset, and unbiased estimates of its agreement."""
+"""Selection of a reliable subset, unbiased estimates of its agreement, and its publication."""
 
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -12,7 +12,18 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, Response, formats
 from winosmith.errors import DataError, InputError
-from winosmith.humans import Rules, Tally, cross_fit, get_text, read_tally, select, tally
+from winosmith.humans import (
+    CANARY,
+    Rules,
+    Tally,
+    cross_fit,
+    get_text,
+    publish,
+    read_tally,
+    select,
+    tally,
+)
+from winosmith.testing import make_twins
 
 
 def problem(name: str, text: str, *, answer: int = 0, twin: str | None = None) -> Problem:
@@ -53,24 +64,20 @@ def allowed(data: Dataset, counts: Tally, rules: Rules, rows: tuple[int, ...]) -
     twins = [p.twin_id for p in chosen if p.twin_id is not None]
     sound = all(counts.compute_agreement()[row] >= rules.floor for row in rows)
     if rules.both_halves:
-        for p in chosen:
-            members = [r for r, other in enumerate(data) if other.twin_id == p.twin_id]
-            if p.twin_id is not None and (
-                len(members) != 2
-                or any(counts.compute_agreement()[r] < rules.floor for r in members)
-            ):
-                return False
-    if max(map(texts.count, texts), default=0) > rules.per_text or len(set(twins)) < len(twins):
-        return False
-    return sound
+        for twin in twins:
+            members = [row for row, other in enumerate(data) if other.twin_id == twin]
+            halves = counts.compute_agreement()[members]
+            sound = sound and len(members) == 2 and halves.min() >= rules.floor
+    few = max(map(texts.count, texts), default=0) <= rules.per_text
+    return sound and few and len(set(twins)) == len(twins)
 
 
 def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
     """Return the mean agreement of both halves of each schema, or that of a single problem."""
     worth = counts.compute_agreement()
-    for one, other in data.twins:
-        if min(counts.compute_agreement()[[one, other]]) >= rules.floor:
-            worth[[one, other]] = counts.compute_agreement()[[one, other]].mean()
+    for rows in map(list, data.twins):
+        if worth[rows].min() >= rules.floor:
+            worth[rows] = worth[rows].mean()
     return worth
 
 
@@ -112,12 +119,8 @@ def test_selection_ignores_the_order_of_problems_and_options(
 
 def test_ties_are_resolved_independently_of_the_order() -> None:
     """Two choices have equal sums of random numbers."""
-    made = [
-        problem("0", "a"),
-        problem("1", "b"),
-        problem("2", "a", twin="t"),
-        problem("3", "b", twin="t"),
-    ]
+    texts = zip("0123", "abab", (None, None, "t", "t"), strict=True)
+    made = [problem(name, text, twin=twin) for name, text, twin in texts]
     rules = Rules(floor=0, per_text=1, both_halves=False)
     chosen = {
         frozenset(select(data, counted(data, [9] * 4), rules).filtered.kept.ids)
@@ -181,14 +184,11 @@ def test_schemas_are_ranked_by_both_halves(size: int, kinds: list[int]) -> None:
 def test_half_is_drawn_independently_of_its_agreement() -> None:
     """Of the 4,200 draws, 2,100 are expected: 107 is 3.3 binomial standard deviations of 32."""
     data, counts = schemas_of_2016()
-    better = 0
-    ever: set[int] = set()
-    for seed in range(200):
-        rows = select(data, counts, Rules(size=59, floor=8 / 9), seed).rows
-        better += sum(counts.intended[row] == 9 for row in rows if 76 <= row < 118)
-        ever.update(row for row in rows if 76 <= row < 118)
-    assert abs(better - 2100) < 107
-    assert ever == set(range(76, 118))
+    rules = Rules(size=59, floor=8 / 9)
+    rows = [row for seed in range(200) for row in select(data, counts, rules, seed).rows]
+    unequal = [row for row in rows if 76 <= row < 118]
+    assert abs(sum(counts.intended[row] == 9 for row in unequal) - 2100) < 107
+    assert set(unequal) == set(range(76, 118))
 
 
 def test_drawn_halves_do_not_depend_on_the_counts() -> None:
@@ -258,14 +258,10 @@ def test_impossible_or_invalid_rules_are_refused(rules: dict[str, object], messa
 
 def test_tally_counts_x_but_no_votes_of_judges() -> None:
     data = Dataset([problem("a", "a"), problem("b", "b")])
-    said = [
-        Response("b", "s1", "test", 0),
-        Response("b", "s2", "test", 1),
-        Response("a", "s1", "test", 0),
-        Response("a", "s2", "test", None, ambiguous=True),
-        Response("a", "s3", "validate", 0),
-    ]
-    counts = tally(data, said)
+    said = [Response(*of, "test", choice) for *of, choice in
+            [("b", "s1", 0), ("b", "s2", 1), ("a", "s1", 0)]]  # fmt: skip
+    said.append(Response("a", "s2", "test", None, ambiguous=True))
+    counts = tally(data, [*said, Response("a", "s3", "validate", 0)])
     assert (counts.subjects[0], counts.intended[0], counts.find_majority(0)) == (2, 1, 0)
     assert (counts.subjects[1], counts.intended[1], counts.find_majority(1)) == (2, 1, None)
 
@@ -374,3 +370,40 @@ def test_fold_may_select_fewer_problems_than_requested() -> None:
     fit = cross_fit(data, said, Rules(size=size, floor=0.83), folds=6)
     assert max(fit.sizes) <= size
     assert fit.agreement.n > 0
+
+
+def test_used_twins_are_released_and_others_embargoed() -> None:
+    data = make_twins(10)
+    used = [data[row].id for pair in data.twins[:3] for row in pair[:1]]
+    after = publish(data, used)
+    assert len(after.released) == 6
+    assert after.alternates == 3
+    assert sorted([*after.released.ids, *after.withheld.ids]) == sorted(data.ids)
+    assert all(problem.embargo for problem in after.withheld)
+    assert not any(problem.embargo for problem in after.released)
+
+
+def test_embargo_ends_when_a_problem_is_used() -> None:
+    data = make_twins(4)
+    first = publish(data, [data[data.twins[0][0]].id])
+    later = publish(first.withheld, [first.withheld[0].id])
+    assert not any(problem.embargo for problem in later.released)
+
+
+def test_every_problem_has_the_canary_of_the_data() -> None:
+    data = make_twins(3)
+    after = publish(data, [data[0].id])
+    marks = {problem.extra[CANARY] for problem in (*after.released, *after.withheld)}
+    assert marks == {after.canary}
+    assert publish(data, [data[0].id]).canary == after.canary
+    assert publish(data[:2], [data[0].id]).canary != after.canary
+    assert publish(data, [data[0].id], canary="mine").released[0].extra[CANARY] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("used", "message"),
+    [([], "the list of used problems is empty"), (["?"], "no problem with the id")],
+)
+def test_no_or_unknown_used_problems_are_refused(used: list[str], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        publish(Dataset(make_twins(2)), used)

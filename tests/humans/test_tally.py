@@ -1,4 +1,10 @@
-"""Trends over a sheet, accuracy over people and items, and counts that match printed scores."""
+"""Trends over a sheet, accuracy over people and items, and counts that match printed scores.
+
+Every table of Davis et al. (2016), "Human tests of materials for the Winograd Schema Challenge
+2016", follows from its own numbers, or contradicts them. Comments have the numbers of sections.
+"""
+
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -9,7 +15,7 @@ from statsmodels.regression.linear_model import OLS
 from winosmith.errors import DataError
 from winosmith.humans import PrintedTest, check_grim
 from winosmith.humans._tally import measure_accuracy, measure_trend
-from winosmith.metrics import wilson_interval
+from winosmith.metrics import find_possible_counts, wilson_interval
 
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -31,7 +37,6 @@ def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed: int) -> None:
     """Its interval is Student's t interval of these slopes. Unanswered items don't count."""
     right, places, seconds = drawn(seed, 1)
     found = measure_trend(right, places, seconds, 8)
-    assert found is not None
     assert not found.is_adjusted_for_items
     unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
     wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
@@ -42,7 +47,6 @@ def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed: int) -> None:
             np.polyfit((at[is_] - 1) / 7, value[is_], 1)[0]
             for at, value, is_ in zip(places, values, known, strict=True)
         ]
-        assert line is not None
         assert (line.change, line.subjects) == (pytest.approx(np.mean(slopes)), 6)
         assert line.interval == pytest.approx(
             stats.t.interval(0.95, 5, np.mean(slopes), stats.sem(slopes))
@@ -54,20 +58,15 @@ def test_trend_of_several_orders_matches_statsmodels(seed: int) -> None:
     """The regression has dummies of people and items; the larger of two standard errors counts."""
     right, places, seconds = drawn(seed, 6)
     found = measure_trend(right, places, seconds, 8)
-    assert found is not None
     assert found.is_adjusted_for_items
     for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
         who, what = np.nonzero(~np.isnan(values))
         dummies = np.hstack([np.eye(6)[who], np.eye(8)[what][:, 1:]])
         along = (places[who, what, None] - 1) / 7
         model = OLS(values[who, what], np.hstack([along, dummies]))
-        alone, together = (
-            model.fit(),
-            model.fit(cov_type="cluster", cov_kwds={"groups": who}, use_t=True),
-        )
+        alone = model.fit()
+        together = model.fit(cov_type="cluster", cov_kwds={"groups": who}, use_t=True)
         halves = [np.ptp(fit.conf_int()[0]) / 2 for fit in (alone, together)]
-        assert line is not None
-        assert line.interval is not None
         assert line.change == pytest.approx(alone.params[0])
         assert np.ptp(line.interval) / 2 == pytest.approx(max(halves), rel=1e-6)
 
@@ -81,9 +80,6 @@ def test_trend_of_two_orders_is_unbiased() -> None:
         level = 0.75 + rng.uniform(-0.2, 0.1, 40) + rng.normal(0, 0.03, (9, 1))
         right = (rng.random((9, 40)) < level - 0.15 * (places / 40 - 0.5)).astype(float)
         found = measure_trend(right, places, np.full((9, 40), np.nan), 40)
-        assert found is not None
-        assert found.right is not None
-        assert found.right.interval is not None
         low, high = found.right.interval
         held += low <= -0.15 * 39 / 40 <= high
         changes.append(found.right.change)
@@ -95,8 +91,6 @@ def test_items_of_one_person_are_ignored_in_several_orders() -> None:
     """Such an answer can't be compared with others on its item."""
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
-    assert found is not None
-    assert found.right is not None
     assert (found.right.change, found.right.subjects, found.right.interval) == (-2, 2, None)
     assert found.seconds is None
 
@@ -104,7 +98,6 @@ def test_items_of_one_person_are_ignored_in_several_orders() -> None:
 def test_skipped_items_do_not_make_another_order() -> None:
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
-    assert found is not None
     assert not found.is_adjusted_for_items
     assert found.right is not None
 
@@ -118,7 +111,6 @@ def test_sheet_is_divided_into_at_most_eight_parts(
 ) -> None:
     places = np.arange(length)[None] + 1
     found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
-    assert found is not None
     assert [(part.first, part.last) for part in found.parts] == parts
 
 
@@ -180,3 +172,129 @@ def test_impossible_score_allows_any_count() -> None:
 def test_contradictory_printed_test_is_refused(parts: tuple, reason: str) -> None:
     with pytest.raises(DataError, match=reason):
         PrintedTest(*parts)
+
+
+PDP = PrintedTest(  # section 4.1
+    108,
+    {
+        "S1": "0.80", "S2": "0.99", "S3": "0.76", "S4": "0.96", "S5": "0.93", "S6": "0.96",
+        "S7": "0.97", "S8": "0.93", "S9": "0.95", "S10": "1.00", "S11": "0.97", "S12": "0.77",
+        "S13": "0.88", "S14": "0.87", "S16": "0.83", "S17": "0.95", "S18": "0.97", "S19": "0.91",
+        "S20": "0.85",
+    },
+    {19: 42, 18: 23, 17: 7, 16: 13, 15: 11, 14: 6, 13: 5, 12: 1},
+)  # fmt: skip
+WS_A = PrintedTest(  # section 4.2
+    89,
+    {"S1": "0.87", "S6": "1.00", "S9": "0.98", "S10": "0.98", "S13": "0.92", "S16": "0.86",
+     "S18": "0.97", "S20": "0.84", "S21": "0.88"},
+    {9: 50, 8: 22, 7: 12, 6: 4, 5: 0, 4: 1},
+)  # fmt: skip
+WS_B = PrintedTest(  # section 4.3
+    89,
+    {"S2": "0.97", "S3": "0.92", "S7": "0.94", "S8": "0.93", "S12": "0.91", "S14": "0.87",
+     "S15": "0.94", "S17": "0.93", "S19": "0.94"},
+    {9: 63, 8: 11, 7: 6, 6: 5, 5: 2, 4: 1, 3: 1},
+)  # fmt: skip
+NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}  # section 4
+TESTS = {"PDP": PDP, "WS.a": WS_A, "WS.b": WS_B}
+
+
+def one_count(test: PrintedTest) -> dict[str, int]:
+    """Return the only count for each subject that matches the printed score."""
+    return {who: only[0] for who, only in check_grim(test).possible.items() if len(only) == 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "subjects", "right", "answers", "mean"),
+    [
+        ("PDP", 19, 1865, 2052, "90.89"),
+        ("WS.a", 9, 738, 801, "92"),
+        ("WS.b", 9, 744, 801, "93"),
+    ],
+)
+def test_printed_means_follow_from_the_histograms(
+    name: str, subjects: int, right: int, answers: int, mean: str
+) -> None:
+    test = TESTS[name]
+    assert (test.subject_count, test.histogram_correct_count) == (subjects, right)
+    assert test.subject_count * test.items == answers
+    assert right in find_possible_counts(mean, answers)
+
+
+def test_printed_overall_91_percent_is_rounded_down() -> None:
+    """3,347 of 3,654 answers are correct: 91.6 %."""
+    right = sum(test.histogram_correct_count for test in TESTS.values())
+    answers = sum(test.items * test.subject_count for test in TESTS.values())
+    assert (right, answers) == (3347, 3654)
+    assert right not in find_possible_counts("91", answers)
+    assert right in find_possible_counts("91.6", answers)
+    assert right in find_possible_counts("91", answers, rounding="down")
+
+
+@pytest.mark.parametrize(("name", "deviation"), [("PDP", "7.6"), ("WS.a", "6"), ("WS.b", "3")])
+def test_printed_deviations_match_the_counts(name: str, deviation: str) -> None:
+    """The rounded PDP scores have a deviation of 7.5; the printed one matches the counts."""
+    test = TESTS[name]
+    right = one_count(test)
+    if name == "WS.a":
+        right["S16"] = 77
+    places = len(deviation.partition(".")[2])
+    shares = [100 * count / test.items for count in right.values()]
+    assert len(shares) == test.subject_count
+    assert f"{np.std(shares, ddof=1):.{places}f}" == deviation
+
+
+def test_pdp_scores_and_histogram_contradict_each_other() -> None:
+    """Each score matches one count. The counts sum to 1,864, the histogram to 1,865."""
+    found = check_grim(PDP)
+    assert all(len(counts) == 1 for counts in found.possible.values())
+    assert (found.by_subject, found.by_item, found.is_consistent) == ((1864, 1864), 1865, False)
+
+
+def test_score_of_s16_in_ws_a_is_impossible() -> None:
+    """0.86 is no k/89. Rounded up or down, it is 76 or 77; the sums need 77."""
+    found = check_grim(WS_A)
+    assert (found.impossible_subjects, found.other_roundings) == (("S16",), {"S16": (76, 77)})
+    assert (found.infer_count("S16"), found.infer_count("S1")) == (77, None)
+    assert not found.is_consistent
+    assert find_possible_counts("0.86", 89, scale=1, rounding="down") == (77,)
+    assert find_possible_counts("0.87", 89, scale=1) == (77,)
+
+
+def test_one_problem_of_ws_a_and_two_of_ws_b_are_badly_built() -> None:
+    """Fewer than half of the subjects agree on these, and 5 of 9 on two more (4.2, 4.3)."""
+    bad = {
+        name: sum(n for right, n in test.histogram.items() if 2 * right < test.subject_count)
+        for name, test in TESTS.items()
+    }
+    assert bad == {"PDP": 0, "WS.a": 1, "WS.b": 2}
+    assert WS_B.histogram[5] == 2
+    assert min(PDP.histogram) == 12
+    assert f"{12 / 19:.0%}" == "63%"
+
+
+def test_counts_of_schemas_fit_the_histograms_of_halves() -> None:
+    nine_nine, nine_eight, eight_eight = 38, 21, 3  # section 4.4
+    nines = WS_A.histogram[9] + WS_B.histogram[9]
+    eights = WS_A.histogram[8] + WS_B.histogram[8]
+    assert 2 * nine_nine + nine_eight <= nines == 113
+    assert nine_eight + 2 * eight_eight <= eights == 33
+    assert nine_nine <= min(WS_A.histogram[9], WS_B.histogram[9])
+    # each half with 9 has another half with 9, 8 or less; there are enough halves with less
+    alone = nines - 2 * nine_nine - nine_eight
+    less = sum(n for t in (WS_A, WS_B) for right, n in t.histogram.items() if right < 8)
+    assert alone <= less
+
+
+def test_takers_add_up_except_for_two_with_only_ws() -> None:
+    """19, 9 and 9 takers are 16 of two tests, 3 of only the PDPs and 2 of only one WS."""
+    takers = {name: set(test.scores) for name, test in TESTS.items()}
+    ws = takers["WS.a"] | takers["WS.b"]
+    assert not takers["WS.a"] & takers["WS.b"]
+    assert (len(takers["PDP"] & ws), len(takers["PDP"] - ws), len(ws - takers["PDP"])) == (16, 3, 2)
+    assert len(set(chain.from_iterable(takers.values()))) == 21
+    natives = {name: len(who & NATIVES) for name, who in takers.items()}
+    assert natives == {"PDP": 7, "WS.a": 1, "WS.b": 3}
+    one_test = (takers["PDP"] ^ ws) & NATIVES
+    assert len(one_test) == 3

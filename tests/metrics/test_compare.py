@@ -1,4 +1,4 @@
-"""Comparison of solvers, and the smallest difference that a data set can detect."""
+"""Comparison of solvers, their agreement, and the smallest difference that data can detect."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -9,25 +9,30 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import binom, binomtest, multinomial
+from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.multitest import multipletests
 
-from tests.metrics.answering import right_but
+from tests.metrics.answering import choosing, right_but
 from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
-from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
+from winosmith.metrics import (
+    compare,
+    correct_by_holm,
+    grade,
+    measure_agreement,
+    paired_p_value,
+    sign_flip_p_value,
+)
 from winosmith.metrics._paired import compute_difference_interval
 from winosmith.testing import make_twins
 
 DATA = make_twins(30)
-PAIRS = st.lists(
-    st.tuples(st.booleans(), st.booleans(), st.integers(0, 7)), min_size=1, max_size=40
-)
+CREDITS = st.sampled_from([0, 1 / 10, 1 / 9, 1 / 4, 1 / 3, 1 / 2, 1])
+PAIRS = st.lists(st.tuples(CREDITS, CREDITS, st.integers(0, 8)), min_size=1, max_size=40)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
-def test_p_value_of_independent_problems_is_mcnemars(
-    answers: list[tuple[bool, bool]],
-) -> None:
+def test_p_value_of_independent_problems_is_mcnemars(answers: list[tuple[bool, bool]]) -> None:
     first, second = map(np.array, zip(*answers, strict=True))
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     discordant = only_first + only_second
@@ -37,26 +42,15 @@ def test_p_value_of_independent_problems_is_mcnemars(
 
 @given(PAIRS)
 def test_clustered_p_value_counts_all_swaps_of_clusters(
-    cases: list[tuple[bool, bool, int]],
+    cases: list[tuple[float, float, int]],
 ) -> None:
+    """Ties count at their fractional credit."""
     first, second, labels = map(np.array, zip(*cases, strict=True))
-    d = first.astype(int) - second.astype(int)
-    each = np.array([d[labels == label].sum() for label in np.unique(labels)])
-    signs = np.array(np.meshgrid(*[[-1, 1]] * len(each))).reshape(len(each), -1)
-    expected = (np.abs(each @ signs) >= abs(each.sum())).mean()
+    each = np.array([(first - second)[labels == label].sum() for label in np.unique(labels)])
+    signs = np.array(list(product((-1, 1), repeat=len(each))))
+    expected = (np.abs(signs @ each) >= abs(each.sum()) - 1e-9).mean()
     assert paired_p_value(first, second, labels) == pytest.approx(expected)
     assert paired_p_value(second, first, labels) == pytest.approx(expected)
-
-
-@given(
-    st.lists(st.sampled_from([0, 1 / 10, 1 / 9, 1 / 4, 1 / 3, 1 / 2, 1]), min_size=1, max_size=9)
-)
-def test_p_value_counts_ties_at_their_fractional_credit(worth: list[float]) -> None:
-    gained = np.array(worth)
-    signs = np.array(list(product((-1, 1), repeat=len(gained))))
-    expected = (np.abs(signs @ gained) >= abs(gained.sum()) - 1e-9).mean()
-    found = paired_p_value(gained, np.zeros(len(gained)), np.arange(len(gained)))
-    assert found == pytest.approx(expected)
 
 
 def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
@@ -97,11 +91,8 @@ def test_holm_matches_statsmodels_to_the_bit() -> None:
 
 def test_holm_corrects_for_the_number_of_pairs() -> None:
     """Three solvers have three pairs, but only two against a baseline."""
-    solvers = {
-        "a": right_but(DATA),
-        "b": right_but(DATA, set(range(12))),
-        "c": right_but(DATA, {3, 9}),
-    }
+    wrong = {"a": (), "b": range(12), "c": (3, 9)}
+    solvers = {name: right_but(DATA, rows) for name, rows in wrong.items()}
     found = compare(solvers)
     smallest = min(found.pairs, key=lambda pair: pair.p_value)
     assert smallest.adjusted == pytest.approx(3 * smallest.p_value)
@@ -154,10 +145,7 @@ def test_invalid_comparisons_are_refused() -> None:
 def test_published_copa_baselines_are_reproduced(
     data_dir: Path, part: str, right: int, table: tuple[int, ...], p_value: float
 ) -> None:
-    """PMI's 57.8 % on dev and 58.8 % on test (Roemmele et al.
-
-    2011), against 50 % of the first option.
-    """
+    """PMI has 57.8 % on dev and 58.8 % on test (Roemmele et al., 2011), the first option 50 %."""
     data = formats.read(data_dir / f"copa/copa-{part}.xml")
     solvers = {}
     for name in ("PMIgutenbergW5", "baselineFirst"):
@@ -196,7 +184,6 @@ def test_p_value_of_large_sums_is_drawn_at_random() -> None:
 @pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
 def test_exact_test_detects_the_difference_with_80_percent_power(n: int, psi: float) -> None:
     found = metrics.compute_detectable_difference(n, psi)
-    assert found is not None
     better, worse = (psi + found) / 2, (psi - found) / 2
     power = sum(
         multinomial.pmf([wins, losses, n - wins - losses], n, [better, worse, 1 - psi])
@@ -211,27 +198,17 @@ def test_exact_test_detects_the_difference_with_80_percent_power(n: int, psi: fl
 def test_detectable_difference_is_near_connors_formula(psi: float, points: float) -> None:
     """The normal approximation (Connor 1987) for 1,000 items is smaller by at most one item."""
     found = metrics.compute_detectable_difference(1000, psi)
-    assert found is not None
     assert points - 0.05 < 100 * found < points + 0.15
 
 
 def test_too_few_items_detect_nothing() -> None:
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
-    assert (
-        metrics.compute_detectable_difference(100, 0.05)
-        is metrics.compute_detectable_difference(1, 0.5)
-        is None
-    )
+    detect = metrics.compute_detectable_difference
+    assert detect(100, 0.05) is detect(1, 0.5) is detect(10, 0.5) is None
     with pytest.raises(DataError, match="use n ≥ 1"):
-        metrics.compute_detectable_difference(0, 0.3)
-    assert metrics.compute_detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
-        metrics.compute_detectable_difference(500, 0.3), rel=1e-9
-    )
-    assert (
-        metrics.compute_detectable_difference(20, 0.5, design=2.0)
-        == metrics.compute_detectable_difference(10, 0.5)
-        is None
-    )
+        detect(0, 0.3)
+    assert detect(1000, 0.3, design=2.0) == pytest.approx(detect(500, 0.3), rel=1e-9)
+    assert detect(20, 0.5, design=2.0) is None
 
 
 @pytest.mark.parametrize(
@@ -260,11 +237,53 @@ def test_copies_do_not_lower_the_detectable_difference() -> None:
         for p in data
         for at in range(5)
     )
-    once, often = (
-        metrics.compute_detectable_differences(data),
-        metrics.compute_detectable_differences(again),
-    )
+    once, often = map(metrics.compute_detectable_differences, (data, again))
     assert [psi for psi, _ in once] == [psi for psi, _ in often] == [0.1, 0.2, 0.3, 0.5]
     assert [least for _, least in often] == pytest.approx([least for _, least in once])
     nothing = tuple((psi, None) for psi in (0.1, 0.2, 0.3, 0.5))
     assert metrics.compute_detectable_differences(Dataset()) == nothing
+
+
+HUNDRED = make_twins(50)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
+def test_kappa_matches_scikit_learn_over_both_option_orders(noise: float) -> None:
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 2, 100)
+    b = np.where(rng.random(100) < noise, rng.integers(0, 2, 100), a)
+    found = measure_agreement(choosing(HUNDRED, a), choosing(HUNDRED, b))
+    both = [np.concatenate([side, 1 - side]) for side in (a, b)]
+    assert found.kappa == pytest.approx(cohen_kappa_score(*both))
+    assert found.kappa_interval[0] <= found.kappa <= found.kappa_interval[1]
+    assert found.share == (a == b).mean()
+
+
+def test_equal_incorrect_choices_are_counted() -> None:
+    a, b = np.arange(100) % 2, np.zeros(100, int)
+    found = measure_agreement(choosing(HUNDRED, a), choosing(HUNDRED, b))
+    wrong = (1 - choosing(HUNDRED, a).credit) * (1 - choosing(HUNDRED, b).credit)
+    assert found.same_wrong == wrong.sum()
+
+
+def test_constant_choices_agree_fully() -> None:
+    """The interval still has a width: 100 problems are only a sample."""
+    constant = choosing(HUNDRED, np.zeros(100, int))
+    found = measure_agreement(constant, constant)
+    assert (found.kappa, found.equal) == (1.0, 100)
+    assert 0.8 < found.kappa_interval[0] < 0.95
+    assert found.kappa_interval[1] == 1.0
+
+
+def test_ties_agree_at_chance_level() -> None:
+    """A tie chooses each option half of the time: kappa is 0, even with itself."""
+    tied = grade(HUNDRED, [Prediction(p.id, 0, tied=(0, 1)) for p in HUNDRED])
+    for other in (tied, choosing(HUNDRED, np.zeros(100, int))):
+        found = measure_agreement(tied, other)
+        assert (found.equal, found.kappa, found.same_wrong) == (50, 0.0, 25)
+
+
+def test_agreement_needs_the_same_problems() -> None:
+    other = make_twins(20, seed=3)
+    with pytest.raises(DataError, match="same problems"):
+        measure_agreement(choosing(HUNDRED, np.zeros(100, int)), choosing(other, np.zeros(40, int)))

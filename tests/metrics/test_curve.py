@@ -73,17 +73,13 @@ def test_invalid_sizes_are_refused(sizes: tuple[int, ...]) -> None:
 def test_papers_118k_is_the_fourth_root_extrapolation(
     accuracies: tuple[float, ...], last: int, human: float, fourth_root: int, logarithm: int
 ) -> None:
-    """The paper's "over 118K" is the line in N^(1/4) through dev.
-
-    Other forms give 0.49M and far more.
-    """
+    """The paper's "over 118K" is the line in N^(1/4) through dev; other forms give far more."""
     found = fit_learning_curve(runs(accuracies, last), human=human)
     reaches = {each.form.name: each.reaches for each in found.extrapolations}
     assert len(reaches) == len(FORMS) == 5
     assert reaches["fourth root"] == pytest.approx(fourth_root, abs=1)
     assert reaches["logarithm"] == pytest.approx(logarithm, abs=1)
     power = reaches["power law"]
-    assert power is not None
     assert power > 10_000_000
 
 
@@ -101,7 +97,6 @@ def test_interval_of_a_straight_line_is_fiellers() -> None:
     slope, intercept = np.polyfit(x, y, 1)
     error = np.sqrt(((y - intercept - slope * x) ** 2).sum() / 3)
     for end, sign in zip(found.interval, (1, -1), strict=True):
-        assert end is not None
         at = np.log2(end)
         wide = error * np.sqrt(1 / 5 + (at - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum())
         assert intercept + slope * at + sign * t.ppf(0.975, 3) * wide == pytest.approx(
@@ -184,9 +179,8 @@ def test_invalid_curves_are_refused(given_runs: dict[int, list[float]], told: st
 
 def test_intervals_from_three_sizes_are_wide() -> None:
     """They span a factor of 50 or more, and forms with three parameters are not fitted."""
-    found = fit_learning_curve(
-        {160: [0.515], 640: [0.586], 2558: [0.669]}, human=0.94
-    ).extrapolations
+    three = {160: [0.515], 640: [0.586], 2558: [0.669]}
+    found = fit_learning_curve(three, human=0.94).extrapolations
     for low, high in (e.interval for e in found):
         assert low is not None
         assert high is None or high > 50 * low

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
+from tests.metrics.answering import choosing, right_but
 from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, SameInputError
-from winosmith.metrics import GenderGap, Graded, find_possible_counts, grade, measure_gender_gap
+from winosmith.metrics import Graded, find_possible_counts, grade, measure_gender_gap
 from winosmith.problem import Extra
 from winosmith.testing import make_twins
 
@@ -66,15 +67,13 @@ def is_gotcha(problem: Problem) -> bool:
 
 def grade_cells(counts: dict[tuple[bool, str], int]) -> Graded:
     """Return the data graded so that each cell (gotcha, gender) has that many correct answers."""
-    left = dict(counts)
-    predictions = []
+    left, wrong = dict(counts), list[str]()
     for problem in DATA:
         cell = (is_gotcha(problem), str(problem.extra["winogender.gender"]))
-        right = left.get(cell, 1) > 0
+        if left.get(cell, 1) <= 0:
+            wrong.append(problem.id)
         left[cell] = left.get(cell, 1) - (cell in left)
-        answer = problem.answer or 0
-        predictions.append(Prediction(problem.id, answer if right else 1 - answer))
-    return grade(DATA, predictions)
+    return right_but(DATA, wrong)
 
 
 @pytest.mark.parametrize("system", TABLE_7)
@@ -100,34 +99,25 @@ def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
 
 def test_occupation_reading_has_cells_of_100_and_140() -> None:
     """Gotchas by the occupation's majority only: 25 of 60 are mostly female."""
-    graded = grade_cells({})
-    found = measure_gender_gap(graded, WOMEN, reading="occupation")
+    found = measure_gender_gap(right_but(DATA), WOMEN, reading="occupation")
     sizes = (found.female.plain.n, found.female.gotcha.n, found.male.plain.n, found.male.gotcha.n)
     assert sizes == (100, 140, 140, 100)
     assert "gotcha:occupation" in str(found.signature)
 
 
-def answer_by_stereotype(data: Dataset) -> Graded:
-    """Return answers by stereotype: the occupation if the pronoun is its majority's."""
-    predictions = []
-    for problem in data:
-        female = problem.extra["winogender.gender"] == "female"
-        mostly = WOMEN[str(problem.extra["winogender.occupation"])] > 50
-        predictions.append(Prediction(problem.id, 0 if female == mostly else 1))
-    return grade(data, predictions)
-
-
 def test_stereotyped_solver_has_the_largest_gap() -> None:
-    found = measure_gender_gap(answer_by_stereotype(DATA), WOMEN)
+    """It is incorrect exactly for gotchas."""
+    graded = right_but(DATA, is_gotcha)
+    found = measure_gender_gap(graded, WOMEN)
     assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
     assert "same sentences: +100.0 points (+" in found.pronoun_effect
-    by_occupation = measure_gender_gap(answer_by_stereotype(DATA), WOMEN, reading="occupation")
+    by_occupation = measure_gender_gap(graded, WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
 
 def test_interval_of_a_zero_gap_has_a_width() -> None:
     """So few occupations can't exclude a small gap."""
-    found = measure_gender_gap(grade_cells({}), WOMEN)
+    found = measure_gender_gap(right_but(DATA), WOMEN)
     for gap in (found.female, found.male, found.both):
         low, high = gap.interval
         assert gap.value == 0
@@ -136,11 +126,10 @@ def test_interval_of_a_zero_gap_has_a_width() -> None:
 
 
 def test_other_data_and_unknown_occupations_are_refused() -> None:
-    other = make_twins(3)
     with pytest.raises(DataError, match="needs Winogender problems"):
-        measure_gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
+        measure_gender_gap(right_but(make_twins(3)), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
-        measure_gender_gap(grade_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})
+        measure_gender_gap(right_but(DATA), {k: v for k, v in WOMEN.items() if k != "job0"})
 
 
 @examples(10)  # each resamples the occupations
@@ -178,10 +167,8 @@ def test_published_sentences_have_cells_of_120(data_dir: Path, column: str) -> N
         women = {
             row["occupation"]: float(row[column]) for row in csv.DictReader(file, delimiter="\t")
         }
-    rng = np.random.default_rng(0)
-    choices = rng.integers(0, 2, 720).tolist()
-    graded = grade(data, [Prediction(p.id, c) for p, c in zip(data, choices, strict=True)])
-    found: GenderGap = measure_gender_gap(graded, women)
+    choices = np.random.default_rng(0).integers(0, 2, 720)
+    found = measure_gender_gap(choosing(data, choices), women)
     cells = (found.female.plain, found.female.gotcha, found.male.plain, found.male.gotcha)
     assert [cell.n for cell in cells] == [120] * 4
     assert found.accuracy.n == 720

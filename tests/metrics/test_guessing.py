@@ -10,16 +10,17 @@ from scipy.stats import binom
 from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem
 from winosmith.metrics import find_clusters, grade, guessing_p_value
+from winosmith.recast import reorder_options
 from winosmith.testing import make_twins
 
 
 def make_problems(count: int, options: int) -> Dataset:
-    """Return this many problems with this many options, the first of which is correct."""
-    names = tuple("abcde"[:options])
+    """Return similar problems with this many options, the first of which is correct."""
     return Dataset(
-        Problem(f"{options}-{n}", f"Number {n} of {options} says _ here.", names, 0)
+        Problem(f"{n}", f"Number {n} of {options} says _ here. {f'{options}-{n}' * 9}",
+                tuple("abcde"[:options]), 0)
         for n in range(count)
-    )
+    )  # fmt: skip
 
 
 def make_copies(groups: int, times: int) -> Dataset:
@@ -46,10 +47,10 @@ def test_p_value_of_singles_is_the_binomial_tests(right: int) -> None:
 
 def test_chance_of_four_options_is_one_quarter() -> None:
     """Three similar problems form one cluster with p = 1/4; three different ones have p = 1/64."""
-    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in make_problems(3, 4)])
+    data = make_problems(3, 4)
     found = choosing(data, [0] * 3)
     assert found.chances.mean() == 0.25
-    assert len(set(found.clusters)) == 1  # they are similar, so they are one cluster
+    assert len(set(found.clusters)) == 1
     assert guessing_p_value(found) == 0.25
     apart = Dataset(
         replace(p, sentence=f"Some {word} words of {word} and _ for {word}.")
@@ -60,16 +61,13 @@ def test_chance_of_four_options_is_one_quarter() -> None:
 
 
 def test_option_order_does_not_change_the_p_value() -> None:
-    data = Dataset([replace(p, sentence=f"{p.sentence} {p.id * 9}") for p in make_problems(6, 4)])
+    data = make_problems(6, 4)
     assert len(set(find_clusters(data))) == 1
     rng = np.random.default_rng(0)
     for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
         assert guessing_p_value(choosing(data, choices)) == p_value
         orders = [rng.permutation(4).tolist() for _ in data]
-        mixed = Dataset(
-            replace(p, options=tuple(p.options[at] for at in order), answer=order.index(0))
-            for p, order in zip(data, orders, strict=True)
-        )
+        mixed = Dataset(map(reorder_options, data, orders))
         moved = [order.index(choice) for order, choice in zip(orders, choices, strict=True)]
         assert guessing_p_value(choosing(mixed, moved)) == p_value
 

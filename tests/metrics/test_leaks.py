@@ -51,7 +51,6 @@ def plant(make: Maker, data: Dataset | None = None) -> Dataset:
 def found(data: Dataset) -> dict[str, metrics.Leak]:
     """Return the leaks by field."""
     leaks = metrics.find_leaks(data)
-    assert leaks is not None
     return {leak.field: leak for leak in leaks}
 
 
@@ -177,9 +176,8 @@ def test_text_features_are_characters_parts_and_length() -> None:
     for at in range(1, 8):
         assert tells[f"character {at + 1}"] == ["ab-cd-ef-ghi"[at], "", None]
         assert tells[f"character {at + 1} from the end"] == ["ab-cd-ef-ghi"[-at - 1], "", None]
-    assert tells["first character"] == ["a", "", None]
-    assert tells["last character"] == ["i", "", None]
-    assert tells["length"] == [12, 0, None]
+    ends = [tells[name] for name in ("first character", "last character", "length")]
+    assert ends == [["a", "", None], ["i", "", None], [12, 0, None]]
     assert [tells[f"part {at}"][0] for at in (1, 2, 3, 4)] == ["ab", "cd", "ef", "ghi"]
     backwards = ("last part", *(f"part {at} from the end" for at in (2, 3, 4)))
     assert [tells[name] for name in backwards] == [
@@ -243,11 +241,10 @@ def test_rows_sorted_by_answer_are_a_leak() -> None:
 def test_order_of_twin_ids_is_a_leak() -> None:
     """The ids are random, but the half with one of the answers always has the smaller id."""
     data = make_clean()
-    ids = {row: data[row].id for row in range(len(data))}
+    ids = dict(enumerate(data.ids))
     for twin in data.twins:
-        smaller, greater = sorted(ids[row] for row in twin)
-        for row in twin:
-            ids[row] = greater if data.answers[row] else smaller
+        by_answer = sorted(twin, key=lambda row: data.answers[row] or 0)
+        ids |= zip(by_answer, sorted(ids[row] for row in twin), strict=True)
     leaks = found(Dataset(replace(problem, id=ids[row]) for row, problem in enumerate(data)))
     assert (leaks["id"].tell, leaks["id"].accuracy) == ("order in the twin", 1.0)
 

@@ -15,9 +15,7 @@ from winosmith.testing import make_families, make_twins
 
 TWINS = make_twins(10)
 ROOT = TWINS[0]
-CHILD = make_child(
-    ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person"
-)
+CHILD = make_child(ROOT, f"So, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person")
 APART = replace(TWINS[2], id="apart", sentence="Nothing here is like that _ .", twin_id=None)
 FAR = make_child(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
 
@@ -32,9 +30,7 @@ def test_different_twins_do_not_overlap() -> None:
     ("test", "training", "reason"),
     [
         (
-            replace(
-                ROOT, id="new", twin_id=None, options=("q", "z"), sentence=ROOT.sentence.upper()
-            ),
+            replace(ROOT, twin_id=None, options=("q", "z"), sentence=ROOT.sentence.upper()),
             ROOT,
             "the training set contains its sentence",
         ),
@@ -64,13 +60,11 @@ def test_question_is_seen_only_with_its_options() -> None:
 def test_family_of_a_seen_problem_counts_as_seen() -> None:
     other = replace(TWINS[3], id="far-twin", twin_id="with far")
     test = Dataset([APART, replace(FAR, twin_id="with far"), other, TWINS[8]])
-    found = find_overlap(
-        test, Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
-    )
-    assert found.rows[0] == "the training set contains its sentence"
-    assert found.rows[1] == "part of its family or its twin may have been seen"
-    assert found.rows[2] == "part of its family or its twin may have been seen"
-    assert 3 not in found.rows
+    training = Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
+    assert dict(find_overlap(test, training).rows) == {
+        0: "the training set contains its sentence",
+        **dict.fromkeys((1, 2), "part of its family or its twin may have been seen"),
+    }
 
 
 def test_equal_row_numbers_do_not_make_a_family() -> None:
@@ -81,9 +75,8 @@ def test_equal_row_numbers_do_not_make_a_family() -> None:
         for problem, name in zip(TWINS[::2], ["r0", "r0-0", "r0-1", "a", "b"], strict=False)
     )
     assert not find_overlap(test, training).withheld
-    assert find_overlap(
-        test[1:], training
-    ).withheld  # the root is missing, so they can't be distinguished
+    # the root is missing, so they can't be distinguished
+    assert find_overlap(test[1:], training).withheld
 
 
 def make_digests(*problems: Problem) -> Digests:

@@ -1,4 +1,4 @@
-"""Scores of a solver: accuracy, twins, comparisons, groups, and forgetting after training."""
+"""Scores of a solver: accuracy, twins, comparisons, groups, forgetting, and calibration."""
 
 import json
 import re
@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from tests.conftest import examples
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Origin, Prediction, Problem, answers, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
+    Graded,
     compare,
     find_clusters,
     grade,
+    measure_calibration,
     measure_forgetting,
     measure_margins,
     paired_p_value,
@@ -33,7 +36,6 @@ DATA = make_twins(20, singles=4)
 
 def test_twin_counts_only_with_both_halves_correct() -> None:
     found = score(right_but(DATA, {0, 1, 2}))
-    assert found.twins is not None
     assert (found.twins.right, found.twins.n, found.twins.chance) == (18, 20, 0.25)
     assert (found.accuracy.right, found.accuracy.n, found.accuracy.clusters) == (41, 44, 24)
     assert found.comparisons is None
@@ -112,15 +114,10 @@ def test_60_pdp_problems_are_80_comparisons(data_dir: Path) -> None:
         Prediction(p.id, int(np.argmax(own)), own) for p, own in zip(data, scores, strict=True)
     ]
     found = score(grade(data, predictions))
-    assert found.comparisons is not None
     assert (found.accuracy.n, found.comparisons.n) == (60, 80)
     assert found.accuracy.chance == pytest.approx((45 / 2 + 12 / 3 + 1 / 4 + 2 / 5) / 60)
-    assert {k: v.n for k, v in found.groups["options"].items()} == {
-        "2": 45,
-        "3": 12,
-        "4": 1,
-        "5": 2,
-    }
+    counts = {options: own.n for options, own in found.groups["options"].items()}
+    assert counts == {"2": 45, "3": 12, "4": 1, "5": 2}
     won = 0
     for problem, own in zip(data, scores, strict=True):
         for pair in to_pairs([problem]):
@@ -148,13 +145,10 @@ def test_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
     found = score(graded)
     assert graded.score_conflict_count == 0
     assert (found.accuracy.right, found.accuracy.n) == (1005, 1267)
-    assert found.twins is not None
     assert (found.twins.right, found.twins.n) == (168, 284)
     assert found.accuracy.design_effect > 1.1
-    assert found.calibration is not None
-    assert (
-        found.calibration.ece > 10 * found.calibration.ece_null[2]
-    )  # it is confident and often incorrect
+    # it is confident and often incorrect
+    assert found.calibration.ece > 10 * found.calibration.ece_null[2]
 
 
 Scores = dict[str, tuple[float, float]]
@@ -168,9 +162,7 @@ def _measure_all(data: Dataset, scores: Sequence[Scores]) -> dict[str, Any]:
     )
     pair = compare({"a": one, "b": other}).record()
     found = {"score": score(one).record(), "margins": measure_margins(one).record(), "pair": pair}
-    for part in found.values():
-        part.pop("signature", None)
-    return found
+    return {name: {**part, "signature": None} for name, part in found.items()}
 
 
 def _draw_scores(rng: np.random.Generator) -> list[Scores]:
@@ -206,8 +198,7 @@ def test_copies_do_not_narrow_intervals() -> None:
         assert twice["score"][name]["interval"] == pytest.approx(
             once["score"][name]["interval"], abs=0.02
         )
-    guessing = "p_value"
-    assert twice["score"][guessing] == pytest.approx(once["score"][guessing])
+    assert twice["score"]["p_value"] == pytest.approx(once["score"]["p_value"])
     (pair,), (again,) = once["pair"]["pairs"], twice["pair"]["pairs"]
     assert again["p_value"] == pytest.approx(pair["p_value"])
     assert again["interval"] == pytest.approx(pair["interval"], abs=0.02)
@@ -225,17 +216,13 @@ def test_forgotten_and_learned_problems_are_counted() -> None:
     assert found.interval[0] < -0.02 < found.interval[1]
     assert found.p_value == paired_p_value(after.credit, before.credit, after.clusters)
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
-
-
-def test_equal_answers_show_no_forgetting() -> None:
-    found = measure_forgetting(right_but(BEFORE, {3}), right_but(BEFORE, {3}))
+    found = measure_forgetting(after, after)
     assert (found.change, found.forgotten, found.learned, found.p_value) == (0, 0, 0, 1)
 
 
 def test_forgetting_on_different_data_sets_is_refused() -> None:
-    other = make_twins(50, seed=1)
     with pytest.raises(DataError, match="is measured on one data set"):
-        measure_forgetting(right_but(BEFORE), grade(other, [Prediction(p.id, 0) for p in other]))
+        measure_forgetting(right_but(BEFORE), right_but(make_twins(50, seed=1)))
 
 
 PAIRS = make_twins(5, singles=2)
@@ -259,16 +246,8 @@ def test_digest_covers_choices_and_scores() -> None:
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (PAIRS[:6], RIGHT, r"6 predictions with an unknown id \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have several predictions"),
-        (
-            PAIRS.blind(),
-            RIGHT,
-            "the answers of 12 of 12 problems are withheld .* needs all answers",
-        ),
-        (
-            PAIRS,
-            [Prediction("0-0", 3), *RIGHT[1:]],
-            "choice 3 of '0-0' is not one of 2 options",
-        ),
+        (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* all answers"),
+        (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "choice 3 of '0-0' is not one of 2 options"),
         (
             PAIRS,
             [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],
@@ -311,3 +290,107 @@ def test_answer_graded_as_incorrect_is_not_a_tie() -> None:
         Prediction("z", 0, tied=(0, 1, 2)),
     ]
     assert grade(data, said).tied.tolist() == [False, True, True, True]
+
+
+MANY = make_twins(400)
+
+
+def make_predictions(confidence: np.ndarray, right: np.ndarray) -> Graded:
+    """Return the data graded with these confidences in the chosen options, correct or not."""
+    predictions = []
+    for problem, p, is_right in zip(MANY, confidence, right, strict=True):
+        choice = problem.answer or 0 if is_right else 1 - (problem.answer or 0)
+        scores = [float(np.log(1 - p)) - 3.0] * 2
+        scores[choice] = float(np.log(p)) - 3.0
+        predictions.append(Prediction(problem.id, choice, tuple(scores)))
+    return grade(MANY, predictions)
+
+
+RNG = np.random.default_rng(4)
+CONFIDENCE = RNG.uniform(0.5, 0.999, len(MANY))
+HONEST = make_predictions(CONFIDENCE, RNG.random(len(MANY)) < CONFIDENCE)
+BOASTFUL = make_predictions(np.full(len(MANY), 0.99), RNG.random(len(MANY)) < 0.7)
+
+
+def test_brier_score_and_log_loss_match_scikit_learn() -> None:
+    """Ours is the two-class Brier score, twice scikit-learn's."""
+    found = measure_calibration(HONEST)
+    answers = np.array([p.answer for p in MANY])
+    raw = np.exp(np.array([p.scores for p in HONEST.predictions]))
+    second = raw[:, 1] / raw.sum(axis=1)
+    assert found.brier == pytest.approx(2 * brier_score_loss(answers, second))
+    assert found.log_loss == pytest.approx(log_loss(answers, second))
+    assert found.confidence == pytest.approx(CONFIDENCE.mean())
+
+
+def test_null_contains_only_a_calibrated_solvers_ece() -> None:
+    honest, boastful = measure_calibration(HONEST), measure_calibration(BOASTFUL)
+    assert honest.ece_null[1] <= honest.ece <= honest.ece_null[2]
+    right = BOASTFUL.credit.mean()
+    assert boastful.ece == pytest.approx(0.99 - right)
+    assert boastful.ece > 5 * boastful.ece_null[2]
+    assert len(boastful.bins) == 1
+    assert boastful.bins[0].accuracy.n == len(MANY)
+
+
+def test_null_is_clustered_and_independent_of_order() -> None:
+    """Halves that are correct together vary as much by chance as half as many single problems."""
+    confidence = np.repeat(RNG.uniform(0.5, 0.999, len(MANY) // 2), 2)
+    together = make_predictions(
+        confidence, np.repeat(RNG.random(len(MANY) // 2) < confidence[::2], 2)
+    )
+    single = [replace(problem, twin_id=None) for problem in MANY]
+    apart = grade(Dataset(single), together.predictions)
+    half = grade(Dataset(single[::2]), together.predictions[::2])
+    high = [measure_calibration(graded).ece_null[2] for graded in (together, apart, half)]
+    assert high[0] == pytest.approx(high[2], rel=0.1)
+    assert high[0] > 1.3 * high[1]
+    back = grade(Dataset([*MANY][::-1]), together.predictions)
+    assert measure_calibration(back).ece_null == pytest.approx(
+        measure_calibration(together).ece_null, rel=1e-12
+    )
+
+
+def test_bins_partition_the_problems() -> None:
+    found = measure_calibration(HONEST)
+    assert sum(each.accuracy.n for each in found.bins) == len(MANY)
+    assert all(each.low < each.confidence <= each.high for each in found.bins)
+    gaps = [each.accuracy.n * abs(each.confidence - each.accuracy.value) for each in found.bins]
+    assert found.ece == pytest.approx(sum(gaps) / len(MANY))
+
+
+def test_scores_far_apart_do_not_overflow() -> None:
+    """Scores of ±1e6 are probabilities of 0 and 1; an incorrect answer costs 1e6 nats or more."""
+    predictions = [Prediction(p.id, 0, (1e6, -1e6)) for p in MANY]
+    found = measure_calibration(grade(MANY, predictions))
+    assert found.confidence == 1.0
+    assert np.isfinite(found.log_loss)
+
+
+def test_ranking_matches_scikit_learns_roc_auc() -> None:
+    found = measure_margins(HONEST)
+    lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
+    assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
+    own = [
+        np.subtract(*p.scores) * (1, -1)[problem.answer]
+        for p, problem in zip(HONEST.predictions, MANY, strict=True)
+    ]
+    assert found.quartiles == pytest.approx(np.quantile(own, [0.25, 0.5, 0.75]))
+    surest = {p.problem_id: abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions}
+    wrong = [p.id for p, right in zip(MANY, HONEST.credit, strict=True) if not right]
+    assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]
+
+
+def test_ranking_of_ties_and_of_perfect_solvers() -> None:
+    flat = grade(MANY, [Prediction(p.id, 0, (1.0, 1.0)) for p in MANY])
+    assert (measure_margins(flat).ranking, measure_margins(flat).surest_wrong) == (0.5, ())
+    assert (measure_calibration(flat).confidence, measure_calibration(flat).ece) == (0.5, 0.0)
+    perfect = measure_margins(make_predictions(CONFIDENCE, np.ones(len(MANY), bool)))
+    assert (perfect.ranking, perfect.surest_wrong) == (None, ())
+
+
+def test_predictions_without_scores_are_refused() -> None:
+    bare = grade(MANY, [Prediction(p.id, 0) for p in MANY])
+    for measure in (measure_calibration, measure_margins):
+        with pytest.raises(DataError, match=r"needs? scores; the prediction for '0-0' has none"):
+            measure(bare)

@@ -71,10 +71,7 @@ def test_copies_with_different_answers_contradict() -> None:
 
 def test_options_missing_from_the_sentence_are_reported() -> None:
     data = Dataset(
-        [
-            replace(CUP, options=("CUP", "Jug")),
-            replace(CUP, id="b", options=("cup", "vase")),
-        ]
+        [replace(CUP, options=("CUP", "Jug")), replace(CUP, id="b", options=("cup", "vase"))]
     )
     assert metrics.compute_statistics(data).missing_options == ("b",)
     asked = [Problem(f"q{at}", "Which is red?", ("cup", "vase"), blank=None) for at in range(2)]
@@ -95,10 +92,7 @@ def test_record_is_json_with_a_signature() -> None:
 def test_problem_order_does_not_change_the_counts(order: list[int]) -> None:
     data = make_twins(4, singles=2)
     fields = ("average_length", "vocabulary", "twins", "singles", "answers", "options")
-    straight, permuted = (
-        metrics.compute_statistics(data),
-        metrics.compute_statistics(data.select(order)),
-    )
+    straight, permuted = map(metrics.compute_statistics, (data, data.select(order)))
     for field in fields:
         assert getattr(straight, field) == pytest.approx(getattr(permuted, field))
 

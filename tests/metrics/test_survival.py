@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import examples
+from tests.conftest import examples, installed
 from tests.metrics.answering import right_but
 from winosmith import Dataset, Prediction, Problem, formats
-from winosmith.errors import DataError, MissingExtraError, require
+from winosmith.errors import DataError, require
 from winosmith.metrics import Graded, compare_survival, grade, measure_stability
 from winosmith.metrics._stability import _compute_log_rank, compute_log_rank_scores
 from winosmith.testing import make_families
 
-pytestmark = pytest.mark.usefixtures("lifelines_installed")
+installed("lifelines")
 
 ENDS = st.lists(
     st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 6), st.booleans()),
@@ -63,9 +63,7 @@ def test_survival_of_one_half_is_the_median_despite_rounding() -> None:
 
 
 @given(ENDS)
-def test_scores_sum_to_the_log_rank_statistic(
-    ends: list[tuple[int, bool, int, bool]],
-) -> None:
+def test_scores_sum_to_the_log_rank_statistic(ends: list[tuple[int, bool, int, bool]]) -> None:
     """They are the events of one group minus the expected events, depth by depth."""
     rows = np.array(ends)
     lasted = np.concatenate([rows[:, 0], rows[:, 2]])
@@ -170,11 +168,8 @@ def test_signature_contains_both_digests() -> None:
 
 def test_p_values_of_equal_answers_are_1() -> None:
     data = make_families([1, 2], [1, 2])
-    for answers in (
-        fail_from(data, {}),
-        fail_from(data, {"r0": 1}),
-        fail_from(data, {"r0": 1, "r1": 1}),
-    ):
+    for first in ({}, {"r0": 1}, {"r0": 1, "r1": 1}):
+        answers = fail_from(data, first)
         found = compare_survival(answers, answers)
         assert (found.log_rank, found.p_value, found.later) == (1, 1, None)
 
@@ -183,11 +178,6 @@ def test_different_data_sets_are_refused() -> None:
     one, other = make_families([1, 2]), make_families([1, 3])
     with pytest.raises(DataError, match="different data sets"):
         compare_survival(fail_from(one, {}), fail_from(other, {}))
-
-
-def test_missing_library_is_reported_with_its_extra() -> None:
-    with pytest.raises(MissingExtraError, match=r"winosmith\[stability\]"):
-        require("lifelines_of_another_name", "stability")
 
 
 @pytest.mark.data

@@ -4,16 +4,14 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from winosmith import Dataset, Prediction, Problem, formats
+from tests.metrics.answering import choosing, right_but
+from winosmith import Dataset, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
-    Graded,
     add_trichelair_labels,
-    grade,
     measure_consistency,
     score,
     switch_options,
@@ -61,19 +59,12 @@ def test_switching_twice_restores_the_problem() -> None:
     assert switch_options(once.kept).kept == data
 
 
-def answer_all(data: Dataset, choose: Any) -> Graded:
-    """Return the data graded with the choices of a function of the problem."""
-    return grade(data, [Prediction(p.id, choose(p)) for p in data])
-
-
 def test_always_choosing_the_first_option_is_not_consistent() -> None:
     data = make_twins(20)
     other = switch_options(data).kept
-    blind = measure_consistency(answer_all(data, lambda p: 0), answer_all(other, lambda p: 0))
+    blind = measure_consistency(choosing(data, [0] * 40), choosing(other, [0] * 40))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
-    good = measure_consistency(
-        answer_all(data, lambda p: p.answer), answer_all(other, lambda p: p.answer)
-    )
+    good = measure_consistency(right_but(data), right_but(other))
     assert (good.consistent.value, good.both.value) == (1, 1)
     assert good.consistent.clusters == 20
 
@@ -81,10 +72,10 @@ def test_always_choosing_the_first_option_is_not_consistent() -> None:
 def test_switched_problem_needs_its_original() -> None:
     data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
-        measure_consistency(answer_all(data, lambda p: 0), answer_all(data, lambda p: 0))
+        measure_consistency(right_but(data), right_but(data))
     stranger = Dataset([replace(BALL, id="x")])
     with pytest.raises(DataError, match="no problem with the id 'x'"):
-        measure_consistency(answer_all(data, lambda p: 0), answer_all(stranger, lambda p: 0))
+        measure_consistency(right_but(data), right_but(stranger))
 
 
 def test_labels_of_other_sentences_are_refused() -> None:
@@ -116,7 +107,7 @@ def test_trichelair_labels_of_273_problems(wsc: Dataset, data_dir: Path) -> None
     for name in ("associative", "switched"):
         records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
         wsc = add_trichelair_labels(wsc, records)
-    groups = score(answer_all(wsc, lambda p: p.answer)).groups
+    groups = score(right_but(wsc)).groups
     associative = groups["trichelair.associative"]["True"]
     assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)
     assert groups["trichelair.switchable"]["True"].n == 131

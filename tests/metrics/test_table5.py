@@ -8,6 +8,8 @@ import pytest
 
 from winosmith import Dataset, Problem, formats, metrics
 from winosmith.cli import main
+from winosmith.metrics._statistics import ROWS
+from winosmith.text import tokenize
 
 TEXT = pytest.CaptureFixture[str]
 
@@ -85,23 +87,13 @@ def test_part_of_a_data_set_is_noted_in_its_row(
 def test_copa_vocabulary_includes_our_joining_words(data_dir: Path) -> None:
     """COPA's 3,370 words include "because" and "so"; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
-    words = {
-        token.lower()
-        for p in data
-        for text in p.fill_all()
-        for token in _tokens(text.split("_")[0])
-    }
+    texts = [text.split("_")[0] for p in data for text in p.fill_all()]
+    words = {token.lower() for text in texts for token in tokenize(text)}
     assert len(words) == 3370
     assert {"because", "so"} <= words
     swapped = Dataset(Problem(p.id, p.sentence, p.options[::-1], 1 - (p.answer or 0)) for p in data)
     one, other = metrics.compute_statistics(data), metrics.compute_statistics(swapped)
     assert (one.average_length, one.vocabulary) == (other.average_length, other.vocabulary)
-
-
-def _tokens(text: str) -> list[str]:
-    from winosmith.text import tokenize
-
-    return tokenize(text)
 
 
 def test_other_data_have_no_row_of_table_5() -> None:
@@ -111,8 +103,6 @@ def test_other_data_have_no_row_of_table_5() -> None:
 
 
 def test_row_explains_differences_from_the_paper() -> None:
-    from winosmith.metrics._statistics import ROWS
-
     said = str(next(row for row in ROWS if row.set == "KnowRef"))
     assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said
     assert said.endswith("vocabulary 5,307: two records of the file are not problems.")
