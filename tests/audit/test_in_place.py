@@ -184,35 +184,31 @@ def test_file_with_only_copies_keeps_one_item(tmp_path: Path) -> None:
     assert [len(json.loads(path.read_text())) for path in paths] == [2, 1]
 
 
-def quiz(folder: Path, **further: Any) -> Path:
+def quiz(folder: Path, items: Sequence[dict[str, Any]] = (), **further: Any) -> Path:
     """Write a quiz whose items have additional values."""
     path = folder / "quiz.json"
-    path.write_text(json.dumps([one | further for one in rows(_listed)]))
+    path.write_text(json.dumps([one | further for one in items or rows(_listed)]))
     return path
 
 
 def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
-    path = tmp_path / "quiz.json"
-    quiz = rows(_listed)
-    for one in quiz:
-        key = one["answer"]
-        letters = ["ABCD"[at] for at in (key, (key + 1) % 4, (key + 2) % 4)]
+    items = rows(_listed)
+    for one in items:
+        a, b, c = ("ABCD"[(one["answer"] + more) % 4] for more in range(3))
         one["explanation"] = (
-            "Option {0}\nis right (not {1}); options {1} and {2} aren't. A cup é.".format(
-                letters[0], f"({letters[1]})", f"({letters[2]})"
-            )
+            f"Option {a}\nis right (not ({b})); options ({b}) and ({c}) aren't. A cup é."
         )
-    path.write_text(json.dumps(quiz))
+    path = quiz(tmp_path, items)
     assert shuffle_files([path]).write()
-    for old, new in zip(quiz, json.loads(path.read_text()), strict=True):
-        named = [
-            old["options"]["ABCD".index(c)] for c in re.findall("[A-D](?! cup)", old["explanation"])
-        ]
-        now = [
-            new["options"]["ABCD".index(c)] for c in re.findall("[A-D](?! cup)", new["explanation"])
-        ]
+    for both in zip(items, json.loads(path.read_text()), strict=True):
+        named, now = (
+            [one["options"]["ABCD".index(c)]
+             for c in re.findall("[A-D](?! cup)", one["explanation"])]
+            for one in both
+        )  # fmt: skip
         assert named == now
-        assert re.sub("[A-D]", "", old["explanation"]) == re.sub("[A-D]", "", new["explanation"])
+        rest, rest_now = (re.sub("[A-D]", "", one["explanation"]) for one in both)
+        assert rest == rest_now
 
 
 @pytest.mark.parametrize(
@@ -242,10 +238,7 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"options": ["a", "b", "c", "以上都对"]}, "the order of its options matters"),
         ({"feedback": ["a", "b", "c", "d"]}, "another field has one value per option"),
         ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another field has one value"),
-        (
-            {"options": ["a", "b", "c", "all of the above"]},
-            "the order of its options matters",
-        ),
+        ({"options": ["a", "b", "c", "all of the above"]}, "the order of its options matters"),
         ({"copy": ["a", "b", "c", "d"], "options": ["a", "b", "c", "d"]}, "found more than once"),
         ({"why": "a is right"}, "its 'why' may refer to an option by 'a'"),
         ({"p": "[0.1, 0.2, 0.3, 0.4]"}, "its 'p' may have one value per option"),
@@ -285,9 +278,7 @@ def test_items_with_numbers_of_options_are_unchanged(
     items = [{"question": f"What is {at}?", "options": [f"{text} {at}" for text in texts],
               "answer": "ABCD"[key], name: numbers(at, key)}
              for at, key in enumerate(keys)]  # fmt: skip
-    path = tmp_path / "quiz.json"
-    path.write_text(json.dumps(items), "utf-8")
-    found = shuffle_files([path])
+    found = shuffle_files([quiz(tmp_path, items)])
     reasons = {one.reason for one in found.unchanged}
     assert reasons == ({f"its {name!r} may refer to an option by a number"} if refers else set())
     assert (found.files[0].changed > 30) is not refers
@@ -295,28 +286,18 @@ def test_items_with_numbers_of_options_are_unchanged(
 
 def test_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:
     """Feedback moves with its option, so "B is wrong" would be next to another letter."""
-    path = tmp_path / "quiz.json"
-    quiz = [
-        {
-            "question": one["question"],
-            "answers": [
-                {"text": text, "correct": at == one["answer"], "feedback": f"{'ABCD'[at]} is wrong"}
-                for at, text in enumerate(one["options"])
-            ],
-        }
-        for one in rows(_listed)
-    ]
-    path.write_text(json.dumps(quiz))
-    assert {one.reason for one in shuffle_files([path]).unchanged} == {
+    items = rows(LAYOUTS["flags"])
+    for one in items:
+        for letter, option in zip("ABCD", one["answers"], strict=True):
+            option["feedback"] = f"{letter} is wrong"
+    assert {one.reason for one in shuffle_files([quiz(tmp_path, items)]).unchanged} == {
         "the 'feedback' of an option may refer to another option"
     }
 
 
 def test_items_without_an_answer_are_unchanged(tmp_path: Path) -> None:
     """Their keys may be in another file, or in a field that only some files have."""
-    path = tmp_path / "quiz.json"
-    path.write_text(json.dumps([one | {"answer": None} for one in rows(_listed)]))
-    found = shuffle_files([path])
+    found = shuffle_files([quiz(tmp_path, answer=None)])
     assert found.write() == []
     assert {one.reason for one in found.unchanged} == {
         "it has no answer; its key may be in another field or file"
@@ -326,10 +307,8 @@ def test_items_without_an_answer_are_unchanged(tmp_path: Path) -> None:
 def test_files_with_different_answer_fields_are_refused(tmp_path: Path) -> None:
     """The keys of the first file would stay at their old positions."""
     for name in ("answer", "correct"):
-        quiz = rows(_listed)
-        for one in quiz:
-            one[name] = "ABCD"[one.pop("answer")]
-        (tmp_path / f"{name}.json").write_text(json.dumps(quiz))
+        items = [one | {name: "ABCD"[one.pop("answer")]} for one in rows(_listed)]
+        (tmp_path / f"{name}.json").write_text(json.dumps(items))
     with pytest.raises(FormatError, match="the answer is in 'correct' only in some rows"):
         shuffle_files([tmp_path / "answer.json", tmp_path / "correct.json"])
 
@@ -341,22 +320,19 @@ def test_words_a_and_i_are_not_option_letters(tmp_path: Path) -> None:
 
 
 def test_items_with_a_possible_second_key_are_unchanged(tmp_path: Path) -> None:
-    path = tmp_path / "quiz.json"
-    quiz = [one | {"answer": "ABCD"[one["answer"]], "correct_index": one["answer"]}
-            for one in rows(_listed)]  # fmt: skip
-    quiz[0]["correct_index"] = "n/a"
-    path.write_text(json.dumps(quiz))
+    items = [one | {"answer": "ABCD"[one["answer"]], "correct_index": one["answer"]}
+             for one in rows(_listed)]  # fmt: skip
+    items[0]["correct_index"] = "n/a"
+    path = quiz(tmp_path, items)
     found = shuffle_files([path])
     assert {one.reason for one in found.unchanged} == {"its 'correct_index' may contain the key"}
     assert len(found.write()) <= 1
-    assert json.loads(path.read_text())[1:] == quiz[1:]
+    assert json.loads(path.read_text())[1:] == items[1:]
 
 
 def test_key_with_letter_and_text_gets_the_new_letter(tmp_path: Path) -> None:
-    path = tmp_path / "quiz.json"
-    quiz = [one | {"answer": f"{'ABCD'[one['answer']]}) {one['options'][one['answer']]}"}
-            for one in rows(_listed)]  # fmt: skip
-    path.write_text(json.dumps(quiz))
+    path = quiz(tmp_path, [one | {"answer": f"{'ABCD'[key]}) {one['options'][key]}"}
+                           for one in rows(_listed) for key in [one["answer"]]])  # fmt: skip
     assert shuffle_files([path]).write()
     for one in json.loads(path.read_text()):
         sign, _, text = one["answer"].partition(") ")
@@ -367,10 +343,8 @@ def test_key_with_letter_and_text_gets_the_new_letter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_shuffled_small_quiz_is_still_unambiguous(tmp_path: Path, first: int, seed: int) -> None:
     """A key stays if it is the only one that shows whether keys count from 0 or 1."""
-    path = tmp_path / "quiz.json"
-    quiz = [_listed(n, (f"red {n}", "blue", "green", "gray"), n) | {"answer": n + first}
-            for n in range(4)]  # fmt: skip
-    path.write_text(json.dumps(quiz))
+    path = quiz(tmp_path, [_listed(n, (f"red {n}", "blue", "green", "gray"), n + first)
+                           for n in range(4)])  # fmt: skip
     before = content(path)
     shuffle_files([path], seed).write()
     assert content(path) == before
@@ -391,13 +365,8 @@ def test_file_mode_and_symbolic_link_are_kept(tmp_path: Path) -> None:
 
 
 def test_records_with_several_items_are_unchanged_and_listed(tmp_path: Path) -> None:
-    path = tmp_path / "units.json"
-    path.write_text(
-        json.dumps(
-            [{"unit": 1, "questions": rows(_listed)}, {"unit": 2, "questions": rows(_listed)}]
-        )
-    )
-    found = shuffle_files([path])
+    units = [{"unit": unit, "questions": rows(_listed)} for unit in (1, 2)]
+    found = shuffle_files([quiz(tmp_path, units)])
     assert {one.reason for one in found.unchanged} == {"its record contains several items"}
 
 

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from winosmith import Dataset, Problem, audit, metrics
-from winosmith.audit import CUES, _null
+from winosmith.audit import CUES
+from winosmith.audit._battery import (
+    PermutedKeys,
+    UniformKeys,
+    find_positions,
+    score_actual_keys,
+)
 from winosmith.errors import InputError
 
 WORDS = "red cold river mouse never some 12 3.5 stone about".split()
@@ -52,10 +58,13 @@ def _combine_keys(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]
 def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str | None) -> None:
     ties = of.count_ties(CUES)
     held = of.count_ties([cue for cue in CUES if cue.name == kept])
-    possible = _null.find_positions(of, held)
-    for null_of, deals in ((_null.PermutedKeys, _permute_keys), (_null.UniformKeys, _combine_keys)):
+    possible = find_positions(of, held)
+    for null_of, deals in (
+        (PermutedKeys, _permute_keys),
+        (UniformKeys, _combine_keys),
+    ):
         null = null_of(of, ties, possible, [0])
-        scores = [_null.score_actual_keys(of.with_keys(keys), ties) for keys in deals(of, possible)]
+        scores = [score_actual_keys(of.with_keys(keys), ties) for keys in deals(of, possible)]
         assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)
         assert null.spread == pytest.approx(np.std(scores, axis=0), abs=1e-7)
 
@@ -64,10 +73,10 @@ def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str 
 @given(items(6), st.sampled_from([None, "the longest, in characters"]))
 def test_draws_are_possible_keys(of: audit.Items, kept: str | None) -> None:
     ties = of.count_ties(CUES)
-    possible = _null.find_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
-    null = _null.UniformKeys(of, ties, possible, [0])
+    possible = find_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
+    null = UniformKeys(of, ties, possible, [0])
     known = {
-        tuple(_null.score_actual_keys(of.with_keys(keys), ties).round(6))
+        tuple(score_actual_keys(of.with_keys(keys), ties).round(6))
         for keys in _combine_keys(of, possible)
     }
     drawn = {tuple(row) for row in null.draw_scores(200).round(6)}

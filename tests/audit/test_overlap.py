@@ -21,18 +21,11 @@ def _make_quiz(n: int = 200, seed: int = 0) -> Dataset:
         return " ".join(rng.choice(WORDS, count))
 
     return Dataset(
-        (
-            Problem(
-                f"q{at}",
-                f"Which of these, in one word, is the {some(10)}?",
-                tuple(f"{some(1)} {at}{letter}" for letter in "xyz"),
-                int(rng.integers(3)),
-                blank=None,
-            )
-            for at in range(n)
-        ),
-        "quiz",
-    )
+        (Problem(f"q{at}", f"Which of these, in one word, is the {some(10)}?",
+                 tuple(f"{some(1)} {at}{letter}" for letter in "xyz"), int(rng.integers(3)),
+                 blank=None)
+         for at in range(n)), "quiz",
+    )  # fmt: skip
 
 
 def _write(path: Path, lines: list[str]) -> Path:
@@ -89,9 +82,7 @@ def test_formats_of_texts_give_equal_results(kind: str, tmp_path: Path) -> None:
     assert found.joint_option_counts == found.option_counts
 
 
-def test_keys_next_to_their_questions_are_flagged(
-    tmp_path: Path,
-) -> None:
+def test_keys_next_to_their_questions_are_flagged(tmp_path: Path) -> None:
     data = _make_quiz()
     leaked = [
         f"{p.sentence} {p.options[p.answer or 0]}" if at % 3 == 0 else " ".join(p.options)

@@ -17,6 +17,7 @@ from winosmith.audit._planted import (
     rank_items,
 )
 from winosmith.metrics import wilson_interval
+from winosmith.recast import reorder_options
 
 Chosen = dict[str, dict[str, int | None]]
 
@@ -28,15 +29,10 @@ def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Da
     keys = np.where(np.arange(n) < wrong, (truth + 1) % 4, truth)
     words = rng.permutation(90_000)[: 7 * n].reshape(n, 7) + 10_000
     data = Dataset(
-        Problem(
-            f"q{at}",
-            f"Which of {own[0]} and {own[1]} did {own[2]} see?",
-            tuple(f"w{word}" for word in own[3:]),
-            int(key),
-            blank=None,
-        )
+        Problem(f"q{at}", "Which of {} and {} did {} see?".format(*own[:3]),
+                tuple(f"w{word}" for word in own[3:]), int(key), blank=None)
         for at, (own, key) in enumerate(zip(words, keys, strict=True))
-    )
+    )  # fmt: skip
     knows = rng.random((models, n)) < np.linspace(0.5, 0.9, models)[:, None]
     chosen = np.where(knows, truth, rng.integers(4, size=(models, n)))
     said: Chosen = {
@@ -56,7 +52,6 @@ def test_wrong_keys_are_ranked_first_and_bounded() -> None:
     assert {one.id for one in found.suspects[:4]} == {"q0", "q1", "q2", "q3"}
     assert all(data[data.row(one.id)].answer != one.other for one in found.suspects)
     keys = found.wrong_keys
-    assert keys is not None
     assert (keys.blocks, keys.planted) == (300, 300)
     bounds = {(one.planted, one.visibility): one.most for one in keys.bounds}
     assert len(bounds) == 6
@@ -80,8 +75,6 @@ def test_bound_is_always_shown_with_its_condition() -> None:
     )
     assert {*record} == {"blocks", "planted", "bounds"}
     keys = found.parts[0].triage
-    assert keys is not None
-    assert keys.wrong_keys is not None
     assert first["in_words"] in keys.wrong_keys.summary()
     assert len(keys.wrong_keys.to_frame()) == 6
 
@@ -125,12 +118,8 @@ def test_ranking_does_not_depend_on_any_order(seed: int) -> None:
     data, said = _quiz(60, seed=seed)
     order = {p.id: rng.permutation(4).tolist() for p in data}
     moved = Dataset(
-        replace(
-            p,
-            options=tuple(p.options[at] for at in order[p.id]),
-            answer=order[p.id].index(p.answer),
-        )
-        for p in (data[int(row)] for row in rng.permutation(len(data)))
+        reorder_options(data[int(row)], order[data[int(row)].id])
+        for row in rng.permutation(len(data))
     )
     there: Chosen = {
         f"other {model}": {name: order[name].index(at) for name, at in said[model].items()}
@@ -139,8 +128,6 @@ def test_ranking_does_not_depend_on_any_order(seed: int) -> None:
     one, other = _triage(data, said), _triage(moved, there)
     ranked = [(of.id, of.proposed) for of in one.suspects]
     assert ranked == [(of.id, of.proposed) for of in other.suspects]
-    assert one.wrong_keys is not None
-    assert other.wrong_keys is not None
     assert one.wrong_keys.bounds == other.wrong_keys.bounds
 
 
@@ -154,26 +141,26 @@ def test_copies_change_neither_bounds_nor_ranking(seed: int) -> None:
         for model, own in said.items()
     }
     one, other = _triage(data, said), _triage(doubled, both)
-    assert one.wrong_keys is not None
-    assert other.wrong_keys is not None
     assert one.wrong_keys.bounds == other.wrong_keys.bounds
     originals = [of.id for of in other.suspects if not of.id.endswith("-again")]
     assert originals == [of.id for of in one.suspects]
 
 
-def test_ability_is_measured_on_other_blocks() -> None:
-    data, said = _quiz(60)
+def _choices(n: int) -> Choices:
+    data, said = _quiz(n)
     items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
-    made = Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
+    return Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
+
+
+def test_ability_is_measured_on_other_blocks() -> None:
+    made = _choices(60)
     other = made.chosen.copy()
     other[:, 7] = made.keys[7]
     assert (other[:, 7] != made.chosen[:, 7]).any()
-    change = replace(made, chosen=other).compute_ability(made.keys) - made.compute_ability(
-        made.keys
-    )
+    before, after = (of.compute_ability(made.keys) for of in (made, replace(made, chosen=other)))
     moved = (other[:, 7] != made.chosen[:, 7])[:, None] & (np.arange(60) != 7)
-    assert ((change != 0) == moved).all()
+    assert ((after != before) == moved).all()
 
 
 def test_contradiction_of_all_models_is_a_feature() -> None:
@@ -188,52 +175,30 @@ def test_contradiction_of_all_models_is_a_feature() -> None:
 
 
 def test_number_of_planted_keys_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    data, said = _quiz(330)
-    items = audit.Items.from_dataset(data)
-    chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
-    made = Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
     monkeypatch.setattr("winosmith.audit._planted._MAX_PLANTED_KEYS", 100)
-    found = rank_items(made, 0)
+    found = rank_items(_choices(330), 0)
     assert found.planted == 100
     assert np.isfinite(found.scores).all()
 
 
-def _blocks(n: int) -> tuple[Dataset, Chosen]:
-    data, said = _quiz(n)
-    one = data[0]
-    same = Dataset(replace(one, id=p.id) for p in data)
-    return same, said
+SIXTY, SAID = _quiz(60)
 
-
-def _all_agree(n: int) -> tuple[Dataset, Chosen]:
-    data, said = _quiz(n)
-    return data, dict.fromkeys(said, said["m3"])
-
-
-def _first(n: int, models: int) -> tuple[Dataset, Chosen]:
-    data, said = _quiz(n)
-    return data, dict([*said.items()][:models])
-
-
-def _below_chance(n: int) -> tuple[Dataset, Chosen]:
-    data, said = _quiz(n)
-    return data, {
-        name: {p.id: ((p.answer or 0) + 1 + row // 3**at % 3) % 4 for row, p in enumerate(data)}
-        for at, name in enumerate(said)
-    }
+BELOW_CHANCE: Chosen = {
+    name: {p.id: ((p.answer or 0) + 1 + row // 3**at % 3) % 4 for row, p in enumerate(SIXTY)}
+    for at, name in enumerate(SAID)
+}
 
 
 @pytest.mark.parametrize(
     ("made", "why"),
     [
         (_quiz(49), "its items form 49 blocks (groups of copies, twins and look-alikes)"),
-        (_blocks(80), "its items form 1 block (groups"),
-        (_first(60, 1), "there is 1 model with different answers, but 4 are needed"),
-        (_first(60, 3), "there are 3 models with different answers, but 4 are needed"),
-        (_all_agree(60), "all models give the same answers"),
-        (_below_chance(60), "no model is better than chance"),
+        ((Dataset(replace(SIXTY[0], id=p.id) for p in SIXTY), SAID), "its items form 1 block (g"),
+        (_quiz(60, 1), "there is 1 model with different answers, but 4 are needed"),
+        (_quiz(60, 3), "there are 3 models with different answers, but 4 are needed"),
+        ((SIXTY, dict.fromkeys(SAID, SAID["m3"])), "all models give the same answers"),
+        ((SIXTY, BELOW_CHANCE), "no model is better than chance"),
     ],
-    ids=["few", "blocks", "one", "three", "agree", "chance"],
 )
 def test_unsuitable_answers_are_reported_with_the_reason(
     made: tuple[Dataset, Chosen], why: str
@@ -244,9 +209,8 @@ def test_unsuitable_answers_are_reported_with_the_reason(
     assert found.planting_obstacle.startswith(why)
     by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
     assert [*found.suspects] == by_agreement
-    page = audit.render_page(
-        audit.audit(made[0], draws=19, probe_draws=0, answers=from_choices(made[1]))
-    )
+    given = from_choices(made[1])
+    page = audit.render_page(audit.audit(made[0], draws=19, probe_draws=0, answers=given))
     words = " ".join(page.split())
     assert "The ranking uses only agreement, because" in words
     assert "The number of wrong keys in data has no bound, because" in words
@@ -265,7 +229,6 @@ def test_items_without_a_key_are_not_ranked() -> None:
     data, said = _quiz(120)
     half = Dataset(replace(p, answer=None) if at % 2 else p for at, p in enumerate(data))
     found = _triage(half, said)
-    assert found.wrong_keys is not None
     assert found.wrong_keys.blocks == 60
     assert {one.id for one in found.suspects} <= {p.id for p in half if p.answer is not None}
 
@@ -279,9 +242,8 @@ def test_grades_without_letters_rank_items_by_incorrect_models() -> None:
     given = answers.read(table, data)
     found = audit.triage(audit.Items.from_dataset(data), given)
     letters = _triage(data, said)
-    assert {m: one.right for m, one in found.models.items()} == {
-        m: one.right for m, one in letters.models.items()
-    }
+    rights = [{m: one.right for m, one in of.models.items()} for of in (found, letters)]
+    assert rights[0] == rights[1]
     assert found.wrong_keys is None
     assert found.planting_obstacle == (
         "the answers only state whether they are correct, not which option was chosen"
@@ -289,9 +251,8 @@ def test_grades_without_letters_rank_items_by_incorrect_models() -> None:
     assert {one.other for one in found.suspects} == {None}
     missed = {p.id: sum(own[p.id] != p.answer for own in said.values()) for p in data}
     assert all(one.models == missed[one.id] for one in found.suspects)
-    assert [one.agreement for one in found.suspects] == sorted(
-        (one.agreement for one in found.suspects), reverse=True
-    )
+    agreements = [one.agreement for one in found.suspects]
+    assert agreements == sorted(agreements, reverse=True)
     assert missed[found.suspects[0].id] == 6
     page = audit.render_page(audit.audit(data, draws=19, probe_draws=0, answers=given))
     assert "ranking uses only the weight of the models that are incorrect" in " ".join(page.split())
@@ -313,9 +274,7 @@ def test_grades_0_and_1_are_refused_with_advice() -> None:
 
 
 @pytest.mark.parametrize("start", [0.0, 5.0])
-def test_fit_ridge_minimises_its_loss_on_separable_rows(
-    start: float,
-) -> None:
+def test_fit_ridge_minimises_its_loss_on_separable_rows(start: float) -> None:
     """The gradient of the penalised loss is 0, from any start."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(300, 4))

@@ -3,15 +3,16 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import examples
+from tests.conftest import everything, examples
 from winosmith import Dataset, Extra, Problem, audit
 from winosmith.audit._items import TIE_SHARES, Bools, Floats
-from winosmith.audit._proof import _compute_bounds
+from winosmith.audit._thinning import _compute_bounds
 from winosmith.errors import DataError, OutputError
 
 LENGTHS = [
@@ -50,8 +51,18 @@ def _plant(n: int, share: float, options: int = 4, seed: int = 0) -> Dataset:
     return Dataset(found, "planted")
 
 
-def _repair(data: Dataset, cues: list[audit.Cue] = LENGTHS, seed: int = 0) -> audit.Repair:
-    return audit.repair(data, cues=cues, draws=39, probe_draws=0, seed=seed)
+HOW: dict[str, Any] = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
+
+
+def _repair(data: Dataset, **how: Any) -> audit.Repair:
+    return audit.repair(data, **(HOW | how))
+
+
+def _find_selected(items: audit.Items) -> Floats:
+    """Return each item's credit if the longest option is chosen."""
+    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
+    picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]
+    return np.asarray(TIE_SHARES[picked])
 
 
 def _find_bound(proof: audit.Proof, rule: str = LONGEST) -> audit.Bound:
@@ -69,9 +80,7 @@ def repaired(planted: Dataset) -> audit.Repair:
     return _repair(planted)
 
 
-def test_planted_cue_is_at_chance_on_held_out_blocks(
-    repaired: audit.Repair,
-) -> None:
+def test_planted_cue_is_at_chance_on_held_out_blocks(repaired: audit.Repair) -> None:
     longest = next(one for one in repaired.cue_changes if one.rule == LONGEST)
     assert LONGEST in repaired.cues
     assert longest.before > 0.35
@@ -83,9 +92,8 @@ def test_planted_cue_is_at_chance_on_held_out_blocks(
 
 def test_thinning_removes_items_at_random(planted: Dataset, repaired: audit.Repair) -> None:
     """Some items whose key the cue selects are kept, and some others are removed."""
-    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
     items = audit.Items.from_dataset(planted)
-    picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
+    picked = _find_selected(items) > 0
     stayed = np.array([problem.id in repaired.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
@@ -95,9 +103,7 @@ def test_thinning_removes_items_at_random(planted: Dataset, repaired: audit.Repa
 def test_bounds_reveal_too_much_and_too_little_thinning(planted: Dataset, kept: float) -> None:
     """All items whose longest option is correct are removed, or none."""
     items = audit.Items.from_dataset(planted)
-    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    picked = items.count_ties([longest])[items.find_correct_options(items.unit_key), 0] > 0
-    stays = np.where(picked[items.unit_starts], kept, 1.0)
+    stays = np.where(_find_selected(items)[items.unit_starts] > 0, kept, 1.0)
     proof = audit.bound_accuracies(items, lambda _: stays, LENGTHS)
     assert not proof.is_within_limit
     bound = _find_bound(proof)
@@ -105,7 +111,7 @@ def test_bounds_reveal_too_much_and_too_little_thinning(planted: Dataset, kept: 
 
 
 def test_many_items_without_a_cue_are_shown_to_be_at_chance() -> None:
-    found = _repair(_plant(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
+    found = _repair(_plant(1500, 0.0, options=12, seed=3), cues=LENGTHS[2:4])
     assert (found.cues, found.has_word_model, found.filtered.dropped) == ((), False, ())
     assert found.proof.is_within_limit
     assert not found.proof.wide_bounds
@@ -118,10 +124,8 @@ def test_few_items_are_not_shown_to_be_at_chance() -> None:
     told = audit.explain_repair(found)
     assert "not shown" in told
     assert "clean" not in audit.render_repair(found)
-    assert {bound.rule for bound in found.proof.bounds if bound.is_shuffled} == {
-        "the first",
-        "the last",
-    }
+    shuffled = {bound.rule for bound in found.proof.bounds if bound.is_shuffled}
+    assert shuffled == {"the first", "the last"}
     assert audit.render_repair(found).count("shuffled</td>") == 2
     assert found.proof.items_needed is None or found.proof.items_needed > 120
 
@@ -153,8 +157,7 @@ def test_bound_contains_the_observed_value(size: int, heard: int, seed: int) -> 
 def _measure_bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound of a thinning from 400 items, and its effect on 1,000 others."""
     items = audit.Items.from_dataset(_plant(1400, 0.2, seed=seed))
-    longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = TIE_SHARES[items.count_ties([longest])[items.find_correct_options(items.unit_key), 0]]
+    right = _find_selected(items)
     new = items.rows >= 400
     left = []
 
@@ -219,21 +222,13 @@ def test_copies_and_all_contradictions_are_removed() -> None:
 
 
 def test_positions_are_shuffled_or_thinned_if_order_is_fixed() -> None:
-    """Items keep their order if an option is "none of the above" or a field may refer to an option.
-
-    Classes are thinned.
-    """
+    """An option "none of the above", or a field that may refer to an option, fixes the order."""
     data = [
         replace(p, options=(*p.options[p.answer or 0 :], *p.options[: p.answer or 0]), answer=0)
         for p in _plant(200, 0.0)
     ]
     data[0] = replace(data[0], options=(*data[0].options[:3], "none of the above"))
-    extra = [
-        {"csv.gpt4_pred": 2},
-        {"csv.gpt4_pred": 3},
-        {"csv.llama": "B"},
-        {"csv.level": 2},
-    ]
+    extra = {"csv.gpt4_pred": 2}, {"csv.gpt4_pred": 3}, {"csv.llama": "B"}, {"csv.level": 2}
     data[1:5] = [replace(p, extra=Extra(own)) for p, own in zip(data[1:5], extra, strict=True)]
     found = _repair(Dataset(data))
     places = np.bincount([p.answer or 0 for p in found.dataset], minlength=4)
@@ -264,11 +259,9 @@ def test_twins_stay_whole() -> None:
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
     data = Dataset(replace(p, options=data[at - at % 2].options) for at, p in enumerate(data))
-    found = _repair(data)
-    assert len(found.dataset) == 220
-    assert all(
-        a.options == b.options for a, b in zip(found.dataset[::2], found.dataset[1::2], strict=True)
-    )
+    options = [p.options for p in _repair(data).dataset]
+    assert len(options) == 220
+    assert options[::2] == options[1::2]
 
 
 def test_impossible_repairs_are_refused_with_the_reason() -> None:
@@ -280,14 +273,9 @@ def test_impossible_repairs_are_refused_with_the_reason() -> None:
         _repair(Dataset(p.blind() for p in _plant(120, 0.0)))
 
 
-def _read_files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def test_interrupted_repair_resumes(tmp_path: Path) -> None:
     data = _plant(130, 0.4)
-    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
-    audit.repair_to_folder(data, tmp_path / "a" / "whole", **how)
+    audit.repair_to_folder(data, tmp_path / "a" / "whole", **HOW)
 
     def stop(told: str) -> None:
         if "half" in told:
@@ -295,18 +283,18 @@ def test_interrupted_repair_resumes(tmp_path: Path) -> None:
 
     out = tmp_path / "b" / "stopped"
     with pytest.raises(KeyboardInterrupt):
-        audit.repair_to_folder(data, out, step=stop, **how)
+        audit.repair_to_folder(data, out, step=stop, **HOW)
     assert not (out / "kept.jsonl").exists()
     steps: list[str] = []
-    audit.repair_to_folder(data, out, step=steps.append, **how)
+    audit.repair_to_folder(data, out, step=steps.append, **HOW)
     assert not any("what all" in step for step in steps)
-    assert _read_files(out) == _read_files(tmp_path / "a" / "whole")
+    assert everything(out) == everything(tmp_path / "a" / "whole")
 
 
 def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
     """Another seed counts, with `force` or in a folder next to it; the same repair doesn't."""
     data = _plant(110, 0.0)
-    how = {"cues": LENGTHS, "draws": 19, "probe_draws": 0}
+    how = HOW | {"draws": 19}
     one, two = tmp_path / "one", tmp_path / "two"
     tried = [
         audit.repair_to_folder(items, out, seed=seed, force=force, **how).repair_count
@@ -335,8 +323,7 @@ def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path: Path) -> None:
         "train": Dataset([*train, replace(test[0], id="same"), near, *halves], "train"),
         "test": Dataset([*test, halves[0]], "test"),
     }
-    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
-    found = audit.repair_splits(splits, tmp_path / "out", **how)
+    found = audit.repair_splits(splits, tmp_path / "out", **HOW)
     left = {e.problem.id: e.reason for e in found["train"].filtered.dropped
             if e.stage == "in a later split"}  # fmt: skip
     assert left.keys() == {"same", "near", "h0", "h1"}
@@ -344,19 +331,14 @@ def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path: Path) -> None:
     assert not any(e.stage == "in a later split" for e in found["test"].filtered.dropped)
     assert all(found[name].filtered.input() == splits[name] for name in splits)
     assert all(found[name].proof.bounds for name in splits)
-    alone = audit.repair(splits["test"], **how)
-    assert alone.dataset == found["test"].dataset
-    assert "Removed items that occur in a later split: 4, such as same" in audit.render_repair(
-        found["train"]
-    )
+    assert _repair(splits["test"]).dataset == found["test"].dataset
+    page = audit.render_repair(found["train"])
+    assert "Removed items that occur in a later split: 4, such as same" in page
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
-    again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)
+    again = audit.repair_splits(splits, tmp_path / "b", seed=1, **HOW)
     assert [again[name].repair_count for name in splits] == [2, 2]
     with pytest.raises(DataError, match="train: the repair would remove all items; for example, q"):
-        audit.repair_splits(
-            {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",
-            **how,
-        )  # fmt: skip
+        audit.repair_splits(dict.fromkeys(splits, splits["test"]), tmp_path / "c", **HOW)
 
 
 def test_split_that_is_too_small_is_refused_before_any_work(tmp_path: Path) -> None:
@@ -372,21 +354,18 @@ def test_split_that_is_too_small_is_refused_before_any_work(tmp_path: Path) -> N
          "repair, which needs 100: .*there are 80 if .* omit dev to repair the others"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=message):
-            audit.repair_splits(
-                splits, tmp_path / "out", cues=LENGTHS, draws=39, probe_draws=0, step=steps.append
-            )
+            audit.repair_splits(splits, tmp_path / "out", step=steps.append, **HOW)
     assert steps == []
     assert not (tmp_path / "out").exists()
 
 
 def test_no_split_is_written_if_one_can_not_be_repaired(tmp_path: Path) -> None:
     splits = {"train": _plant(130, 0.4), "test": _plant(400, 1.0, seed=7)}
-    how = {"cues": LENGTHS, "draws": 39, "probe_draws": 0}
     with pytest.raises(DataError, match=r"test: no item .* Nothing was written; omit test"):
-        audit.repair_splits(splits, tmp_path, **how)
+        audit.repair_splits(splits, tmp_path, **HOW)
     assert not any(tmp_path.iterdir())
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "mine").touch()
     with pytest.raises(OutputError, match="was not written by winosmith"):
-        audit.repair_splits(splits, tmp_path, **how)
+        audit.repair_splits(splits, tmp_path, **HOW)
     assert not (tmp_path / "train").exists()

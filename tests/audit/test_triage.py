@@ -17,24 +17,26 @@ from winosmith.audit._triage import choose_items_to_set_aside
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, sign_flip_p_value
 
+Chosen = dict[str, dict[str, int | None]]
+
 
 def _items(n: int) -> Dataset:
     return Dataset(
-        Problem(
-            f"q{at}", f"What is number {at} of {n} things? _", (f"a{at}", f"b{at}", f"c{at}"), 0
-        )
+        Problem(f"q{at}", f"What is number {at} of {n} things? _",
+                tuple(f"{letter}{at}" for letter in "abc"), 0)
         for at in range(n)
-    )
+    )  # fmt: skip
+
+
+def _triage(data: Dataset, chosen: Chosen) -> audit.Triage:
+    return audit.triage(audit.Items.from_dataset(data), from_choices(chosen))
 
 
 def test_items_are_ranked_by_agreement_on_another_option() -> None:
     data = _items(20)
     good = {problem.id: 0 for problem in data} | {"q3": 2}
     poor = {problem.id: 1 for problem in data} | {"q3": 0}
-    found = audit.triage(
-        audit.Items.from_dataset(data),
-        from_choices({"one": good, "two": good, "three": good, "poor": poor}),
-    )
+    found = _triage(data, {"one": good, "two": good, "three": good, "poor": poor})
     assert (found.suspects[0].id, found.suspects[0].other, found.suspects[0].models) == ("q3", 2, 3)
     assert found.suspects[0].agreement == 1.0
     assert found.missed == ()
@@ -56,8 +58,7 @@ def test_copies_change_no_comparison_of_two_models(times: int, seed: int) -> Non
     again = [(p.id, replace(p, id=f"{p.id}-{n}")) for p in data for n in range(times)]
     copied = Dataset(problem for _, problem in again)
     repeated = {name: {p.id: own[of] for of, p in again} for name, own in chosen.items()}
-    first = audit.triage(audit.Items.from_dataset(data), from_choices(chosen)).pairs[0]
-    second = audit.triage(audit.Items.from_dataset(copied), from_choices(repeated)).pairs[0]
+    first, second = _triage(data, chosen).pairs[0], _triage(copied, repeated).pairs[0]
     for field in ("difference", "psi", "p_value", "detectable"):
         assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-9), field
     assert second.design == pytest.approx(times * first.design)
@@ -68,9 +69,7 @@ def test_p_value_counts_blocks_not_copies() -> None:
     data = _items(6)
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
-    found = audit.triage(
-        audit.Items.from_dataset(copied), from_choices({"one": right, "two": wrong})
-    ).pairs[0]
+    found = _triage(copied, {"one": right, "two": wrong}).pairs[0]
     assert found.p_value == pytest.approx(sign_flip_p_value([1] * 6))
 
 
@@ -82,12 +81,13 @@ def test_audit_and_compare_give_equal_tests(copies: int) -> None:
         name: {p.id: int(rng.random() > share) for p in data}
         for name, share in (("one", 0.7), ("two", 0.55), ("three", 0.4))
     }
-    found = audit.triage(audit.Items.from_dataset(data), from_choices(chosen))
-    graded = {
-        name: grade(data, [Prediction(p.id, own[p.id]) for p in data])
-        for name, own in chosen.items()
-    }
-    compared = compare(graded)
+    found = _triage(data, chosen)
+    compared = compare(
+        {
+            name: grade(data, [Prediction(p.id, own[p.id]) for p in data])
+            for name, own in chosen.items()
+        }
+    )
     assert [*found.models] == ["one", "two", "three"]
     for name, of in compared.accuracies.items():
         model = found.models[name]
@@ -103,18 +103,13 @@ def test_audit_and_compare_give_equal_tests(copies: int) -> None:
 
 def test_items_that_all_or_no_models_solve_are_listed() -> None:
     data = _items(3)
-    one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
-    two: dict[str, int | None] = {"q0": 0, "q1": 2}
-    found = audit.triage(audit.Items.from_dataset(data), from_choices({"one": one, "two": two}))
+    one = {"q0": 0, "q1": 1, "q2": 0}
+    found = _triage(data, {"one": one, "two": {"q0": 0, "q1": 2}})
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
     assert [one.asked_count for one in found.models.values()] == [3, 2]
-    invalid = audit.triage(
-        audit.Items.from_dataset(data), from_choices({"one": one, "two": {"q2": None}})
-    )
-    assert (invalid.saturated, [one.invalid for one in invalid.models.values()]) == (
-        ("q0",),
-        [0, 1],
-    )
+    invalid = _triage(data, {"one": one, "two": {"q2": None}})
+    assert invalid.saturated == ("q0",)
+    assert [one.invalid for one in invalid.models.values()] == [0, 1]
     assert [one.right for one in invalid.models.values()] == [2 / 3, 0.0]
 
 
@@ -122,7 +117,7 @@ def test_answer_beyond_the_options_is_refused() -> None:
     with pytest.raises(
         DataError, match="m: the answer to 'q0' is option 4, but the problem has only 3"
     ):
-        audit.triage(audit.Items.from_dataset(_items(2)), from_choices({"m": {"q0": 3}}))
+        _triage(_items(2), {"m": {"q0": 3}})
 
 
 def test_answers_to_another_data_set_are_refused() -> None:
@@ -132,14 +127,11 @@ def test_answers_to_another_data_set_are_refused() -> None:
 
 def test_answers_to_one_split_are_reported_only_for_it() -> None:
     other = Dataset(Problem(f"o{at}", f"Who is {at}? _", ("x", "y"), 0) for at in range(5))
-    given: dict[str, int | None] = {"o1": 0}
-    found = audit.audit(
-        {"a": _items(5), "b": other}, draws=19, probe_draws=0, answers=from_choices({"m": given})
-    )
+    splits, given = {"a": _items(5), "b": other}, from_choices({"m": {"o1": 0}})
+    found = audit.audit(splits, draws=19, probe_draws=0, answers=given)
     assert [part.triage is None for part in found.parts] == [True, False]
-    assert "1 model. Items that all models solve: 1; that no model solves: 0." in audit.render_page(
-        found
-    )
+    page = audit.render_page(found)
+    assert "1 model. Items that all models solve: 1; that no model solves: 0." in page
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +167,6 @@ def test_planted_keys_find_more_wrong_keys_of_mmlu_redux(
     hits = sum(suspect.id in wrong for suspect in found.suspects[:500])
     assert hits > 80 > 77 > sum(suspect.id in wrong for suspect in by_agreement)
     keys = found.wrong_keys
-    assert keys is not None
     assert roc_auc_score(marked, keys.scores) > roc_auc_score(marked, scores)
     assert all(one.most is not None and one.most >= len(wrong) for one in keys.bounds)
 

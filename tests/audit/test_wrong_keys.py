@@ -40,22 +40,13 @@ def _quiz(
     is_wrong = rng.permutation(n) < round(wrong * n)
     keys = np.where(is_wrong, (truth + off[0]) % 4, truth)
     words = [rng.permutation(900)[:4] + 100 for _ in range(n)]
-    data = Dataset(
-        (
-            Problem(
-                f"q{at}",
-                f"Which is {at}, or {rng.integers(10**6)}?",
-                tuple(
-                    f"w{word} {at}{mark if place == marked[at] else ''}"
-                    for place, word in enumerate(words[at])
-                ),
-                int(keys[at]),
-                blank=None,
-            )
-            for at in range(n)
-        ),
-        "quiz",
-    )
+    found = []
+    for at in range(n):
+        marks = [mark if place == marked[at] else "" for place in range(4)]
+        options = (f"w{word} {at}{end}" for word, end in zip(words[at], marks, strict=True))
+        asked = f"Which is {at}, or {rng.integers(10**6)}?"
+        found.append(Problem(f"q{at}", asked, tuple(options), int(keys[at]), blank=None))
+    data = Dataset(found, "quiz")
     sees = rng.random((models, n)) < rng.uniform(*right, models)[:, None]
     chosen = np.where(sees, truth, (truth + off[1:]) % 4)
     said: dict[str, dict[str, int | None]] = {
@@ -92,7 +83,6 @@ def test_first_suspects_are_set_aside_with_their_reason() -> None:
     suspects = sorted(ranked, key=lambda one: -one.agreement)
     assert len(suspects) > 15
     found = _repair(data, answers=from_choices(said), set_aside=15)
-    assert found.doubts
     least = suspects[14].agreement
     assert [one.agreement for one in found.doubts.set_aside] == pytest.approx(
         [one.agreement for one in suspects[:15]]
@@ -163,7 +153,6 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     """Each of two models has only one other, whose answer would be the agreement of all others."""
     data, said, _ = _quiz(300, 0.02, models=2)
     found = _repair(data, answers=from_choices(said))
-    assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
     assert "requires the answers of at least three models" in audit.render_repair(found)
     some = _repair(data, answers=from_choices(said), set_aside=3)
@@ -175,7 +164,6 @@ def test_page_and_json_report_bias_of_items_set_aside() -> None:
     data, said, _ = _quiz(500, 0.05)
     found = _repair(data, answers=from_choices(said))
     page, record = audit.render_repair(found), found.record()
-    assert found.doubts
     assert len(found.doubts.set_aside) == 10
     beyond = found.doubts.strong_count
     assert beyond > 10
@@ -204,7 +192,6 @@ def test_factor_is_the_effect_of_thinning_on_planted_wrong_keys() -> None:
     data = _quiz(300, 0.0)[0]
     found = _repair(data)
     told = found.concentration
-    assert told
     assert told.sets >= 20
     assert (told.planted, told.items, told.total_items) == (10, 300, 300)
     assert 1.5 < told.low < told.factor < told.high < 2.5
@@ -236,7 +223,6 @@ def test_factor_of_a_large_data_set_is_measured_on_a_sample(
 ) -> None:
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
     found = _repair(_quiz(500, 0.0)[0])
-    assert found.concentration
     assert (found.concentration.items, found.concentration.total_items) == (300, 500)
     assert "these items (300, drawn from 500)" in audit.render_repair(found)
 
@@ -245,18 +231,15 @@ def test_repair_that_keeps_too_few_is_refused(tmp_path: Path) -> None:
     data = _quiz(600, 0.0, share=0.885, seed=1)[0]
     steps: list[str] = []
     folder = tmp_path / "out"
-    with pytest.raises(
-        DataError, match=r"characters” is correct for 89\.5 % of the items"
-    ) as error:
+    refused = pytest.raises(DataError, match=r"characters” is correct for 89\.5 % of the items")
+    with refused as error:
         audit.repair_to_folder(data, folder, step=steps.append, **HOW)
     message = str(error.value)
     assert "would be kept, but at least 20 % must be" in message
     assert "rewrite options so that “the longest, in characters” is incorrect" in message
     assert not folder.exists()
     lower = float(message.rpartition("least_kept=")[2].rstrip("`"))
-    found = audit.repair_to_folder(
-        data, folder, least_kept=lower, step=steps.append, **HOW
-    )  # fmt: skip
+    found = audit.repair_to_folder(data, folder, least_kept=lower, step=steps.append, **HOW)
     kept = next(at for at, step in enumerate(steps) if "items will be kept" in step)
     assert steps[kept].startswith(f"repair: {len(found.dataset)} of 600 items will be kept")
     assert not any("half" in step for step in steps[:kept])
@@ -265,16 +248,15 @@ def test_repair_that_keeps_too_few_is_refused(tmp_path: Path) -> None:
 def test_only_splits_with_answers_set_items_aside(tmp_path: Path) -> None:
     data, said, _ = _quiz(300, 0.02)
     other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
-    found = audit.repair_splits(
-        {"other": other, "quiz": data}, tmp_path / "out", answers=from_choices(said), **HOW
-    )  # fmt: skip
+    splits = {"other": other, "quiz": data}
+    found = audit.repair_splits(splits, tmp_path / "out", answers=from_choices(said), **HOW)
     assert found["other"].doubts is None
     assert not (tmp_path / "out" / "other" / "set_aside.jsonl").exists()
     assert len(found["quiz"].set_aside) > 0
-    foreign: dict[str, dict[str, int | None]] = {"m": {"none": 0}}
+    foreign = from_choices({"m": {"none": 0}})
     with pytest.raises(DataError, match="a different data set"):
-        audit.repair_splits({"other": other}, tmp_path / "b", answers=from_choices(foreign), **HOW)
+        audit.repair_splits({"other": other}, tmp_path / "b", answers=foreign, **HOW)
     with pytest.raises(DataError, match="a different data set"):
-        _repair(data, answers=from_choices(foreign))
+        _repair(data, answers=foreign)
     with pytest.raises(DataError, match="setting aside 3 items requires models' answers"):
         _repair(data, set_aside=3)

@@ -40,13 +40,20 @@ from winosmith.audit._key_check import (
 from winosmith.audit._overlap import Overlap, find_overlap
 from winosmith.audit._planted import PlantedKeys, WrongKeysBound
 from winosmith.audit._probes import Probe, Word, fit_probes
-from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, bound_accuracies
 from winosmith.audit._repair import CueChange, Repair, repair
 from winosmith.audit._repaired import explain_repair, render_repair, repair_splits, repair_to_folder
 from winosmith.audit._report import make_sections, make_title, make_verdict, render_page
 from winosmith.audit._review import Declarations, Review, find_declarations, review
 from winosmith.audit._split import SplitAudit
-from winosmith.audit._thinning import Concentration, RepairSettings
+from winosmith.audit._thinning import (
+    LIMIT,
+    WORDS,
+    Bound,
+    Concentration,
+    Proof,
+    RepairSettings,
+    bound_accuracies,
+)
 from winosmith.audit._triage import (
     Accuracy,
     DoubtedKeys,

@@ -2,7 +2,7 @@
 
 A probe is fitted on four fifths of the blocks and predicts the remaining fifth, so it never sees an
 item that it predicts. The probe is compared with the same model fitted to permuted keys
-(`_null.permute_keys`). There are two kinds:
+(`_battery.permute_keys`). There are two kinds:
 
 - *word probes* are naive Bayes models of words and pairs of adjacent words. They are as accurate as
   a logistic regression with the same features, in a tenth of the time;
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from winosmith.audit._battery import permute_keys
 from winosmith.audit._cues import View
 from winosmith.audit._items import Floats, Ints, Items, ReportDone
-from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError

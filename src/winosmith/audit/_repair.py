@@ -21,9 +21,17 @@ from winosmith.audit import _triage
 from winosmith.audit._cues import CUES, Cue, detect_classes
 from winosmith.audit._edits import find_numbered_fields, may_refer_to_options
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
-from winosmith.audit._proof import WORDS, Proof, bound_accuracies, require_enough_blocks
 from winosmith.audit._review import find_shared_items
-from winosmith.audit._thinning import Concentration, LearntRules, RepairSettings, Thinning
+from winosmith.audit._thinning import (
+    WORDS,
+    Concentration,
+    LearntRules,
+    Proof,
+    RepairSettings,
+    Thinning,
+    bound_accuracies,
+    require_enough_blocks,
+)
 from winosmith.blocks import find_copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError

@@ -17,9 +17,8 @@ import numpy as np
 from winosmith import formats, report
 from winosmith.audit._battery import CHART_CUES
 from winosmith.audit._items import Step
-from winosmith.audit._proof import LIMIT, WORDS, Bound
 from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, repair, thin
-from winosmith.audit._thinning import LearntRules
+from winosmith.audit._thinning import LIMIT, WORDS, Bound, LearntRules
 from winosmith.audit._triage import MAX_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -381,7 +380,7 @@ def _open_folder(
                 return LearntRules(**{**record, "cues": tuple(record["cues"]), **arrays})
             learnt = learn()
             with atomic_write(paths[name]) as file:
-                json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
+                json.dump(vars(learnt), file, default=np.ndarray.tolist)
             return learnt
 
         yield folder, load_or_learn
