@@ -147,13 +147,19 @@ def rewritten(content: Content, where: Path) -> Path:
     )
 
 
+def with_parts(content: Content, **parts: Iterable[Problem]) -> Content:
+    """Return the content with other problems in some parts."""
+    changed = {part: Dataset(problems, part) for part, problems in parts.items()}
+    return replace(content, parts={**content.parts, **changed})
+
+
 def with_problem(
     content: Content, part: str, row: int, change: Callable[[Problem], Problem]
 ) -> Content:
     """Return the content with one problem of a part changed."""
     problems = list(content.parts[part])
     problems[row] = change(problems[row])
-    return replace(content, parts={**content.parts, part: Dataset(problems, part)})
+    return with_parts(content, **{part: problems})
 
 
 def found(folder: Path, **arguments: Any) -> list[str]:

@@ -11,9 +11,8 @@ from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
 from winosmith.release import ReleaseResult, Splitting, release
-from winosmith.release._changes import assign_ids
 from winosmith.release._content import digest_text
-from winosmith.release._source import read_previous
+from winosmith.release._source import assign_ids, read_previous
 
 STONES = "tombstones.jsonl"
 

@@ -19,6 +19,7 @@ from tests.release.conftest import (
     rewritten,
     seal,
     sets,
+    with_parts,
     write_sets,
 )
 from winosmith import Dataset, Extra, Problem, formats, practice
@@ -167,9 +168,8 @@ def test_changed_presentation_or_counts_are_found(keyed: ReleaseResult, tmp_path
     coins = read_keyed_release(keyed.folder)
     pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
     other = pair.b if coins.get_published(pair) == pair.a else pair.a
-    dev = Dataset((other if p.id == other.id else p for p in keyed.content.parts["dev"]), "dev")
-    changed = replace(keyed.content, parts={**keyed.content.parts, "dev": dev})
-    wrong = rewritten(changed, tmp_path / "dev/x")
+    dev = (other if p.id == other.id else p for p in keyed.content.parts["dev"])
+    wrong = rewritten(with_parts(keyed.content, dev=dev), tmp_path / "dev/x")
     assert found(wrong) == []  # equally valid; only the coins reveal the change
     (fault,) = found(wrong, private=keyed.private_folder)
     assert fault.startswith("private/coins.json: its coins belong to another release, or the")

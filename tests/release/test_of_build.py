@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import everything
-from tests.release.conftest import about, build_pool, found, lines, rewritten
-from winosmith import Dataset, formats, practice
+from tests.release.conftest import about, build_pool, found, lines, rewritten, with_parts
+from winosmith import formats, practice
 from winosmith.errors import DataError, InputError
 from winosmith.release import Tombstone, release
 from winosmith.release._content import digest_text
@@ -105,8 +105,8 @@ def test_remaining_copy_keeps_its_own_private_answer(tmp_path: Path) -> None:
     twice = [one for one in known if f"{one}-2" in known]
     assert twice
     stones = [Tombstone(one, "0.9", "1.0.0") for one in twice]
-    left = Dataset((p for p in first.content.parts["test"] if p.id not in twice), "test")
-    content = replace(first.content, parts={**first.content.parts, "test": left}, tombstones=stones)
+    left = (p for p in first.content.parts["test"] if p.id not in twice)
+    content = replace(with_parts(first.content, test=left), tombstones=stones)
     before = rewritten(content, tmp_path / "before" / "x")
     later = about(version="1.1.0")
     done = release(built, later, tmp_path / "out", previous=before, leave_out=True)

@@ -27,11 +27,10 @@ from winosmith.problem import Problem
 from winosmith.records import parse_dropped, read_json_lines
 from winosmith.release import _content, _source
 from winosmith.release._about import explain_conflict
-from winosmith.release._changes import make_id
 from winosmith.release._content import Content
 from winosmith.release._files import list_files
 from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
-from winosmith.release._source import REBUILD_ADVICE, Fault
+from winosmith.release._source import REBUILD_ADVICE, Fault, make_id
 from winosmith.results import HIDDEN, Result, computed
 from winosmith.splits import KEY_FIELDS
 

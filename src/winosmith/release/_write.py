@@ -33,11 +33,19 @@ from winosmith.problem import Extra, Problem
 from winosmith.records import dump_json
 from winosmith.release import _content, _source
 from winosmith.release._about import About
-from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
 from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
-from winosmith.release._source import Fields, PreviousRelease, Source, read_record
+from winosmith.release._source import (
+    Fields,
+    PreviousRelease,
+    Source,
+    assign_ids,
+    find_changes,
+    make_id,
+    make_tombstones,
+    read_record,
+)
 from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
 _Paths = Sequence[str | Path] | str | Path
