@@ -281,12 +281,10 @@ def test_unfilled_fields_and_uneven_options_are_found() -> None:
 
 def test_shared_items_are_found_despite_lookalike_letters() -> None:
     text = "Which stone broke the old oven over there?"
-    for table in (
-        {ord("o"): "\u043e", ord("e"): "\u0435"},
-        {ord("o"): "\uff4f", ord("e"): "\uff45"},
-    ):
+    for o, e in ("\u043e\u0435", "\uff4f\uff45"):
         item = _item("a", text, ("coral", "stone"), 0)
-        other = _item("b", text.translate(table), ("c\u043eral", "st\u043ene"), 0)
+        looks = text.replace("o", o).replace("e", e)
+        other = _item("b", looks, ("c\u043eral", "st\u043ene"), 0)
         shared = _review.find_shared_items({"train": Dataset([item]), "test": Dataset([other])})
         assert shared == {("train", "test"): (("a", "b"),)}
 
@@ -376,11 +374,8 @@ def test_data_too_small_to_flag_a_cue_get_no_certificate() -> None:
 
 def test_field_that_reveals_the_key_is_first_in_the_verdict() -> None:
     data = _make_items(80, 0.5)
-    told = Dataset(
-        (Problem(f"{at}-{p.answer}", p.sentence, p.options, p.answer) for at, p in enumerate(data)),
-        "mine",
-    )
-    found = audit.audit(told, cues=audit.CUES[5:6], draws=19, probe_draws=0)
+    told = (replace(p, id=f"{at}-{p.answer}") for at, p in enumerate(data))
+    found = audit.audit(Dataset(told, "mine"), cues=audit.CUES[5:6], draws=19, probe_draws=0)
     assert audit.make_verdict(found).startswith(
         "mine gives answers away through a field: the id's last character gives the answer away in "
         "100 %"
@@ -389,17 +384,22 @@ def test_field_that_reveals_the_key_is_first_in_the_verdict() -> None:
     assert "mine: id reveals the key" in found.readme_line
 
 
+def _with_scores(found: audit.Audit, *scores: audit.CueScore, **changes: int) -> audit.Audit:
+    """Return the audit of one split with other scores of its cues."""
+    [part] = found.parts
+    battery = replace(part.battery, scores=scores, **changes)
+    return replace(found, parts=(replace(part, battery=battery),))
+
+
 def test_cue_flagged_only_given_others_is_explained() -> None:
     """Its p-value alone is large, so the page states what it adds."""
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
-    [part] = found.parts
-    first, other, *rest = part.battery.scores
+    first, other, *rest = found.parts[0].battery.scores
 
     def render_page(p: float) -> str:
         named = [replace(first, rank=1, p=0.025, p_given=0.025, draws_given=39),
                  replace(other, rank=2, p=p, p_given=0.025, draws_given=39)]  # fmt: skip
-        battery = replace(part.battery, scores=(*named, *rest))
-        return audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
+        return audit.render_page(_with_scores(found, *named, *rest))
 
     told = f"“{other.cue}” is correct for"
     assert f"{told} {100 * other.right:.1f}" in render_page(0.8)
@@ -410,22 +410,19 @@ def test_cue_flagged_only_given_others_is_explained() -> None:
 def test_page_counts_cues_explained_by_a_flagged_cue() -> None:
     """These are unflagged cues above their chance limits."""
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
-    [part] = found.parts
-    first, second, *rest = part.battery.scores
+    first, second, *rest = found.parts[0].battery.scores
     both = (replace(first, rank=1), replace(second, rank=None, right=0.7, high=0.69))
-    battery = replace(part.battery, scores=(*both, *(replace(one, high=1.0) for one in rest)))
-    page = audit.render_page(replace(found, parts=(replace(part, battery=battery),)))
+    others = (replace(one, high=1.0) for one in rest)
+    page = audit.render_page(_with_scores(found, *both, *others))
     assert "Of 6 cues, 1 is flagged; other cues above their limits, explained by the" in page
     assert "flagged cues: 1." in page
 
 
 def test_borderline_cue_has_its_own_verdict_and_rule() -> None:
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
-    [part] = found.parts
-    first, *rest = part.battery.scores
+    first, *rest = found.parts[0].battery.scores
     unsure = replace(first, right=0.7, high=0.69, p=0.049, borderline=True)
-    battery = replace(part.battery, scores=(unsure, *rest), draws=20_000)
-    found = replace(found, parts=(replace(part, battery=battery),))
+    found = _with_scores(found, unsure, *rest, draws=20_000)
     assert audit.make_verdict(found).startswith(
         "It is borderline whether mine gives answers away: 20,000 random draws are too few"
     )
@@ -435,9 +432,8 @@ def test_borderline_cue_has_its_own_verdict_and_rule() -> None:
     record = found.record()["splits"]["mine"]
     assert (record["named"], record["borderline"]) == ([], [first.cue])
     assert found.failures("cue=0pt") == []
-    assert [told.partition(" is correct")[0] for told in found.failures("borderline")] == [
-        f"mine: “{first.cue}”"
-    ]
+    (told,) = found.failures("borderline")
+    assert told.startswith(f"mine: “{first.cue}” is correct")
 
 
 def test_sample_limits_probes_but_not_cues() -> None:

@@ -193,7 +193,10 @@ BELOW_CHANCE: Chosen = {
     ("made", "why"),
     [
         (_quiz(49), "its items form 49 blocks (groups of copies, twins and look-alikes)"),
-        ((Dataset(replace(SIXTY[0], id=p.id) for p in SIXTY), SAID), "its items form 1 block (g"),
+        (
+            (Dataset(replace(SIXTY[0], id=p.id) for p in SIXTY), SAID),
+            "its items form 1 block (groups",
+        ),
         (_quiz(60, 1), "there is 1 model with different answers, but 4 are needed"),
         (_quiz(60, 3), "there are 3 models with different answers, but 4 are needed"),
         ((SIXTY, dict.fromkeys(SAID, SAID["m3"])), "all models give the same answers"),

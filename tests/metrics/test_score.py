@@ -246,7 +246,11 @@ def test_digest_covers_choices_and_scores() -> None:
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (PAIRS[:6], RIGHT, r"6 predictions with an unknown id \('3-0', '3-1', '4-0', …\)"),
         (PAIRS, [*RIGHT, *RIGHT], "12 problems have several predictions"),
-        (PAIRS.blind(), RIGHT, "the answers of 12 of 12 problems are withheld .* all answers"),
+        (
+            PAIRS.blind(),
+            RIGHT,
+            "the answers of 12 of 12 problems are withheld .* needs all answers",
+        ),
         (PAIRS, [Prediction("0-0", 3), *RIGHT[1:]], "choice 3 of '0-0' is not one of 2 options"),
         (
             PAIRS,

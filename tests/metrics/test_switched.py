@@ -13,7 +13,6 @@ from winosmith.errors import DataError
 from winosmith.metrics import (
     add_trichelair_labels,
     measure_consistency,
-    score,
     switch_options,
 )
 from winosmith.testing import make_twins
@@ -95,27 +94,10 @@ def test_label_matches_a_sentence_with_most_of_its_words() -> None:
     assert found.extra == {"trichelair.switchable": True}
 
 
-@pytest.fixture
-def wsc(data_dir: Path) -> Dataset:
-    """Return the 273 problems of the Winograd Schema Challenge."""
-    return formats.read(data_dir / "wsc/WSCollection.xml")[:273]
-
-
 @pytest.mark.data
-def test_trichelair_labels_of_273_problems(wsc: Dataset, data_dir: Path) -> None:
-    """37 are labelled as associative (13.55 %, printed 13.5), and 131 as switchable."""
-    for name in ("associative", "switched"):
-        records = json.loads((data_dir / f"trichelair/WSC_{name}_label.json").read_text())
-        wsc = add_trichelair_labels(wsc, records)
-    groups = score(right_but(wsc)).groups
-    associative = groups["trichelair.associative"]["True"]
-    assert (associative.n, round(100 * associative.n / 273, 2)) == (37, 13.55)
-    assert groups["trichelair.switchable"]["True"].n == 131
-
-
-@pytest.mark.data
-def test_rule_reproduces_published_switched_sentences(wsc: Dataset, data_dir: Path) -> None:
+def test_rule_reproduces_published_switched_sentences(data_dir: Path) -> None:
     """It can switch 117 of 131 sentences; all but one are as published, except for capitals."""
+    wsc = formats.read(data_dir / "wsc/WSCollection.xml")[:273]
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())
     published = {
         wsc[record["index"]].id: re.sub(r"\[[^\]]*\]", "_", record["sentence_switched"], count=1)
