@@ -455,7 +455,7 @@ def test_sample_limits_probes_but_not_cues() -> None:
     assert "a random sample" not in audit.render_page(whole)
 
 
-def test_memory_of_large_data_sets_is_reported_before_any_work(
+def test_memory_of_large_data_sets_is_reported_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Only models that see all items need it."""

@@ -157,9 +157,7 @@ def test_sign_of_a_key_is_that_of_its_new_position(
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
 @pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
-def test_copies_are_removed_and_other_lines_stay(
-    tmp_path: Path, ending: str, doubled: list[int]
-) -> None:
+def test_only_copies_are_removed(tmp_path: Path, ending: str, doubled: list[int]) -> None:
     path = written("columns", tmp_path, ending)
     before, lines = content(path), len(path.read_bytes().splitlines())
     assert written("columns", tmp_path, ending, 2, doubled) == path

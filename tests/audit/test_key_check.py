@@ -46,9 +46,7 @@ def _judge(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Respon
 
 @examples(60)
 @given(st.integers(1, 60), st.data())
-def test_limits_are_those_of_the_hypergeometric_distribution(
-    items: int, data: st.DataObject
-) -> None:
+def test_limits_are_hypergeometric(items: int, data: st.DataObject) -> None:
     """Each number of wrong keys within the limits is compatible with the sample; no other is."""
     drawn = data.draw(st.integers(1, items))
     found = data.draw(st.integers(0, drawn))
@@ -143,9 +141,7 @@ def test_copies_are_judged_once_and_each_key_gets_a_verdict() -> None:
         ({"items": []}, "items"),
     ],
 )
-def test_invalid_file_of_a_check_is_refused(
-    change: dict[str, object], fault: str, tmp_path: Path
-) -> None:
+def test_invalid_check_is_refused(change: dict[str, object], fault: str, tmp_path: Path) -> None:
     path = tmp_path / "check.json"
     path.write_text(json.dumps(audit.make_check_record(draw_check(_items(60), (), 20)) | change))
     with pytest.raises(FormatError, match=f"check.json: .*{fault}"):

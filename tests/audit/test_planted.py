@@ -203,9 +203,7 @@ BELOW_CHANCE: Chosen = {
         ((SIXTY, BELOW_CHANCE), "no model is better than chance"),
     ],
 )
-def test_unsuitable_answers_are_reported_with_the_reason(
-    made: tuple[Dataset, Chosen], why: str
-) -> None:
+def test_unsuitable_answers_have_a_reason(made: tuple[Dataset, Chosen], why: str) -> None:
     """Suspects are then ranked by agreement, and the number of wrong keys has no bound."""
     found = _triage(*made)
     assert found.wrong_keys is None

@@ -218,7 +218,7 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
     assert "rate of wrong keys" not in audit.render_repair(found)
 
 
-def test_factor_of_a_large_data_set_is_measured_on_a_sample(
+def test_factor_of_large_data_is_measured_on_a_sample(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)

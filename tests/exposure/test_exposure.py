@@ -74,9 +74,7 @@ def _write(path: Path, lines: list[Mapping[str, Any]]) -> Path:
     return path
 
 
-def test_model_that_prefers_published_texts_is_detected(
-    folder: Path, write: Write, cli: Cli
-) -> None:
+def test_model_that_prefers_published_texts_is_found(folder: Path, write: Write, cli: Cli) -> None:
     """The p-value is adjusted for the two models of the look."""
     seen, new = write("seen", 3.0), write("new", seed=1)
     shown = cli("exposure", folder, "--scores", seen, "--scores", new)
@@ -92,9 +90,7 @@ def test_model_that_prefers_published_texts_is_detected(
     assert found["blocks"] == told["blocks"] == len({pair.block for pair in PAIRS})
 
 
-def test_further_looks_have_smaller_levels(
-    keyed: KeyedRelease, private: Path, write: Write
-) -> None:
+def test_later_looks_have_smaller_levels(keyed: KeyedRelease, private: Path, write: Write) -> None:
     """The same scores, with any names and in any order, are the same look."""
     one, two, again = (
         read_scores(write(name, seed=seed), keyed.pairs, keyed.digest)
@@ -179,9 +175,7 @@ def test_invalid_score_files_are_refused(
         read_scores(_write(path, lines), keyed.pairs, keyed.digest)
 
 
-def test_scores_that_allow_no_test_are_refused(
-    keyed: KeyedRelease, private: Path, write: Write
-) -> None:
+def test_untestable_scores_are_refused(keyed: KeyedRelease, private: Path, write: Write) -> None:
     """They are not recorded as a look."""
     one = read_scores(write("one"), keyed.pairs, keyed.digest)
 
@@ -212,9 +206,8 @@ def test_presentations_are_exported_with_their_texts(
     assert header == {"release": keyed.digest, "model": None}
     assert [row["id"] for row in rows] == [pair.a.id for pair in keyed.pairs]
     for pair, row in zip(keyed.pairs, rows, strict=True):
-        names = pair.a.sentence != pair.b.sentence
         texts = row["a"]["text"], row["b"]["text"]
-        if names:
+        if pair.a.sentence != pair.b.sentence:
             assert texts == (pair.a.fill(pair.a.answer or 0), pair.b.fill(pair.b.answer or 0))
         else:
             assert all(text.startswith(f"{pair.a.sentence}\nA. ") for text in texts)

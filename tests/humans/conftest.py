@@ -1,9 +1,5 @@
 """Materials for sheets: schemas with pronouns and blanks, and texts with several questions."""
 
-from collections.abc import Callable
-
-import pytest
-
 from winosmith import Dataset, Problem
 
 _SCHEMAS = (
@@ -14,7 +10,8 @@ _SCHEMAS = (
 )
 
 
-def _materials(schemas: int, texts: int = 0) -> Dataset:
+def materials(schemas: int, texts: int = 0) -> Dataset:
+    """Make schemas of two halves, and texts with two questions."""
     problems = []
     for at in range(schemas):
         sentence, options, triggers = _SCHEMAS[at % len(_SCHEMAS)]
@@ -43,9 +40,3 @@ _APART = "on day of week in year".split()
 """Words that differ from schema to schema, so that no two are similar."""
 
 _NAMES = ("Ben", "Carl", "Dan", "Ed", "Finn")
-
-
-@pytest.fixture(scope="session")
-def materials() -> Callable[..., Dataset]:
-    """Return a function that makes schemas of two halves, and texts with two questions."""
-    return _materials

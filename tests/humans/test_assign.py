@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
+from tests.humans.conftest import materials
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, FormatError, OutputError, RecipeError
 from winosmith.humans import (
@@ -24,8 +24,6 @@ from winosmith.humans import (
     read_ledger,
     write_ledger,
 )
-
-Materials = Callable[..., Dataset]
 
 SUBJECTS = st.sampled_from([f"S{n}" for n in range(12)])
 EVENTS = st.lists(
@@ -68,9 +66,7 @@ def _by_twin(*datasets: Dataset) -> dict[str, str]:
 
 @examples(60)
 @given(EVENTS, st.integers(0, 9), st.sampled_from([0, 12]))
-def test_nobody_sees_both_halves_of_a_schema(
-    materials: Materials, events: list[tuple[str, str]], seed: int, texts: int
-) -> None:
+def test_nobody_sees_both_halves(events: list[tuple[str, str]], seed: int, texts: int) -> None:
     """Subjects arrive, take further tests, drop out and return in any order."""
     data = materials(6, texts)
     ledger, _ = _run_events(events, [make_sheets(data, orders=3, seed=seed).sheets], seed)
@@ -79,9 +75,7 @@ def test_nobody_sees_both_halves_of_a_schema(
 
 @examples(30)
 @given(EVENTS, st.integers(0, 9))
-def test_nobody_sees_both_halves_across_sessions(
-    materials: Materials, events: list[tuple[str, str]], seed: int
-) -> None:
+def test_nobody_sees_both_halves_across_sessions(events: list[tuple[str, str]], seed: int) -> None:
     """The later session has other ids for some of the same schemas."""
     data = materials(8)
     later = Dataset(
@@ -98,9 +92,7 @@ def test_nobody_sees_both_halves_across_sessions(
 
 @examples(30)
 @given(st.permutations([f"S{n}" for n in range(19)]), st.integers(0, 9), st.integers(1, 4))
-def test_numbers_of_takers_differ_by_at_most_one(
-    materials: Materials, subjects: list[str], seed: int, orders: int
-) -> None:
+def test_taker_counts_differ_by_at_most_one(subjects: list[str], seed: int, orders: int) -> None:
     sheets = make_sheets(materials(6), seed=seed, orders=orders).sheets
     ledger = Ledger()
     for subject in subjects:
@@ -114,9 +106,7 @@ def test_numbers_of_takers_differ_by_at_most_one(
 
 @examples(30)
 @given(st.lists(st.booleans(), min_size=24, max_size=24), st.integers(0, 9))
-def test_new_subjects_replace_drop_outs(
-    materials: Materials, dropping: list[bool], seed: int
-) -> None:
+def test_new_subjects_replace_drop_outs(dropping: list[bool], seed: int) -> None:
     sheets = make_sheets(materials(6), seed=seed).sheets
     ledger = Ledger()
     for at, drops in enumerate(dropping):
@@ -129,7 +119,7 @@ def test_new_subjects_replace_drop_outs(
     assert abs(ledger.count_takers(sheets[0].code) - ledger.count_takers(sheets[1].code)) <= 1
 
 
-def test_common_test_is_first_for_half_and_second_for_half(materials: Materials) -> None:
+def test_common_test_is_first_for_half_and_second_for_half() -> None:
     sheets = make_sheets(materials(6, 10)).sheets
     ledger, first = Ledger(), []
     for at in range(20):
@@ -143,7 +133,7 @@ def test_common_test_is_first_for_half_and_second_for_half(materials: Materials)
         assign(ledger, sheets, "S0", new_sheet=True)
 
 
-def test_second_half_is_refused_with_the_first_sheet(materials: Materials) -> None:
+def test_second_half_is_refused_with_the_first_sheet() -> None:
     """Also after a drop-out, because the subject has seen the sheet."""
     sheets = make_sheets(materials(6)).sheets
     ledger, sheet = assign(Ledger(), sheets, "S01")
@@ -158,7 +148,7 @@ def test_second_half_is_refused_with_the_first_sheet(materials: Materials) -> No
         assign(dropped, sheets, "S01")
 
 
-def test_copy_of_a_seen_text_is_refused(materials: Materials) -> None:
+def test_copy_of_a_seen_text_is_refused() -> None:
     texts = materials(0, 6)
     ledger, _ = assign(Ledger(), make_sheets(texts).sheets, "S01")
     again = make_sheets(Dataset(replace(p, id=f"x{p.id}") for p in texts[:2].problems)).sheets
@@ -184,7 +174,7 @@ def test_schema_similar_to_a_seen_one_is_refused() -> None:
     assert assign(ledger, later, "S02")[1] in later
 
 
-def test_assignments_depend_only_on_seed_and_arrivals(materials: Materials) -> None:
+def test_assignments_depend_only_on_seed_and_arrivals() -> None:
     sheets = make_sheets(materials(6, 10), orders=3).sheets
 
     def given(sheets: tuple[Sheet, ...], seed: int) -> tuple[Assignment, ...]:
@@ -196,7 +186,7 @@ def test_assignments_depend_only_on_seed_and_arrivals(materials: Materials) -> N
     assert given(sheets, 3) == given(sheets[::-1], 3) != given(sheets, 4)
 
 
-def test_invalid_subject_codes_and_unknown_tests_are_refused(materials: Materials) -> None:
+def test_invalid_subject_codes_and_unknown_tests_are_refused() -> None:
     sheets = make_sheets(materials(2)).sheets
     for name in ("", "Ann Smith", "a@b.org", "../S1", "x" * 17):
         with pytest.raises(RecipeError, match="it must be up to 16 letters"):
@@ -205,7 +195,7 @@ def test_invalid_subject_codes_and_unknown_tests_are_refused(materials: Material
         assign(Ledger(), sheets, "S1", test="c")
 
 
-def test_ledger_round_trip(materials: Materials, tmp_path: Path) -> None:
+def test_ledger_round_trip(tmp_path: Path) -> None:
     sheets = make_sheets(materials(4, 6), orders=2).sheets
     path = tmp_path / "ledger.json"
     assert read_ledger(path) == Ledger()
@@ -218,7 +208,7 @@ def test_ledger_round_trip(materials: Materials, tmp_path: Path) -> None:
     assert read_ledger(path) == ledger
 
 
-def test_concurrent_assignments_lose_nobody(materials: Materials, tmp_path: Path) -> None:
+def test_concurrent_assignments_lose_nobody(tmp_path: Path) -> None:
     sheets = make_sheets(materials(4)).sheets
     path = tmp_path / "ledger.json"
 
@@ -260,9 +250,7 @@ def test_locked_ledger_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         {"sheets": []},
     ],
 )
-def test_damaged_ledger_is_refused(
-    materials: Materials, tmp_path: Path, change: dict[str, object]
-) -> None:
+def test_damaged_ledger_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "ledger.json"
     write_ledger(assign(Ledger(), make_sheets(materials(2)).sheets, "S1")[0], path)
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")

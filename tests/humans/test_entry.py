@@ -137,9 +137,7 @@ def test_form_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "whole"), [(60.0, 90.0), (None, None)])
-def test_total_time_needs_the_time_of_every_sheet(
-    second: float | None, whole: float | None
-) -> None:
+def test_total_time_needs_the_time_of_each_sheet(second: float | None, whole: float | None) -> None:
     sittings = [Sitting("S1", A, {}, seconds=30.0), Sitting("S1", sheet("b"), {}, seconds=second)]
     assert [subject.seconds for subject in make_subjects(sittings)] == [whole]
 
@@ -159,9 +157,7 @@ def test_total_time_needs_the_time_of_every_sheet(
         ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
     ],
 )
-def test_faults_in_a_form_are_reported(
-    tmp_path: Path, change: dict[str, object], reason: str
-) -> None:
+def test_form_faults_are_reported(tmp_path: Path, change: dict[str, object], reason: str) -> None:
     path = tmp_path / "form.json"
     record = {**make_answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
     path.write_text(json.dumps(record), "utf-8")
@@ -226,9 +222,7 @@ def test_subjects_file_has_times_remarks_and_attributes(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_in_a_subjects_file_are_reported(
-    tmp_path: Path, rows: str, line: int, reason: str
-) -> None:
+def test_faults_of_subjects_are_reported(tmp_path: Path, rows: str, line: int, reason: str) -> None:
     path = tmp_path / "subjects.csv"
     path.write_text("subject," + rows, "utf-8")
     with pytest.raises(FormatError, match=reason) as told:
@@ -258,9 +252,7 @@ def test_keys_push_and_pop_answers(keys: str) -> None:
 
 
 @given(st.text("abx ", max_size=4))
-def test_entry_resumes_with_the_same_state(
-    tmp_path_factory: pytest.TempPathFactory, keys: str
-) -> None:
+def test_entry_resumes_in_its_state(tmp_path_factory: pytest.TempPathFactory, keys: str) -> None:
     path = tmp_path_factory.mktemp("entry") / "S1.json"
     entry = Entry(Sitting("S1", A, {}))
     for key in keys:
@@ -307,9 +299,7 @@ def test_all_differences_of_two_entries_are_listed() -> None:
         ('{"subject": "S1", "taken": [{}]}', "[[taken]] the key 'sheet' is missing"),
     ],
 )
-def test_damaged_subject_record_is_reported_in_words(
-    tmp_path: Path, line: str, reason: str
-) -> None:
+def test_damaged_subject_records_are_explained(tmp_path: Path, line: str, reason: str) -> None:
     path = tmp_path / "subjects.jsonl"
     path.write_text(f'{{"subject": "S1"}}\n{line}\n', "utf-8")
     with pytest.raises(FormatError) as told:

@@ -1,19 +1,17 @@
 """The HTML form of a sheet contains no answers, ids or markup from sentences."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 
+from tests.humans.conftest import materials
 from winosmith import Dataset, Problem
 from winosmith.humans import SurveyQuestion, make_instructions, make_sheets, render_form
-
-Materials = Callable[..., Dataset]
 
 HOSTILE = '<script>alert("x")</script> <b>bold</b> &amp; </style> {{ 7 * 7 }} שלום'
 
 
-def test_form_contains_no_answers_or_ids(materials: Materials) -> None:
+def test_form_contains_no_answers_or_ids() -> None:
     data = materials(6, 10)
     for one, blind in zip(make_sheets(data).sheets, make_sheets(data.blind()).sheets, strict=True):
         page = render_form(one)
@@ -31,7 +29,7 @@ def test_markup_in_texts_and_titles_is_escaped() -> None:
     assert "<b>bold" not in page
 
 
-def test_main_instructions_are_bold(materials: Materials) -> None:
+def test_main_instructions_are_bold() -> None:
     page = render_form(make_sheets(materials(2)).sheets[0])
     told, _ = page.split("<h2>An example")
     bold = re.findall("<strong>(.*?)</strong>", told)
@@ -46,7 +44,7 @@ def test_paper_has_lines_for_the_final_questions() -> None:
     ]
 
 
-def test_form_loads_and_sends_nothing(materials: Materials) -> None:
+def test_form_loads_and_sends_nothing() -> None:
     page = render_form(make_sheets(materials(4)).sheets[0])
     assert not re.search(r"https?://|//[a-z]|\bsrc=|@import|url\(", page)
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
@@ -56,7 +54,7 @@ def test_form_loads_and_sends_nothing(materials: Materials) -> None:
     assert "form-action 'none'" in rules
 
 
-def test_every_question_offers_its_letters_and_x(materials: Materials) -> None:
+def test_every_question_offers_its_letters_and_x() -> None:
     sheet = make_sheets(materials(3, 8)).sheets[0]
     page = render_form(sheet)
     for item in sheet.items:
@@ -86,9 +84,7 @@ def test_a_blank_among_questions_is_shown() -> None:
 @pytest.mark.parametrize(
     ("blanks", "pronouns", "missing"), [(0, 1, False), (1, 0, True), (1, 1, False), (2, 1, True)]
 )
-def test_instructions_describe_the_majority_of_texts(
-    blanks: int, pronouns: int, missing: bool
-) -> None:
+def test_instructions_describe_most_texts(blanks: int, pronouns: int, missing: bool) -> None:
     """Texts have either a missing word or a word in bold."""
     names = [("Ann", "Sue"), ("Tom", "his son"), ("the van", "the bus")][: blanks + pronouns]
     problems = [

@@ -1,14 +1,14 @@
 """The form in a real browser: keyboard, saved progress, downloads, narrow screens, axe-core."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import axe_faults
-from winosmith import Dataset
+from tests.humans.conftest import materials
 from winosmith.humans import Sheet, SurveyQuestion, make_sheets, read_answer_form, render_form
 
 pytestmark = pytest.mark.browser
@@ -20,7 +20,7 @@ ASKED = (
 
 
 @pytest.fixture(scope="module")
-def sheet(materials: Callable[..., Dataset]) -> Sheet:
+def sheet() -> Sheet:
     """Return a sheet of six questions, two per text."""
     return make_sheets(materials(0, 3)).sheets[0]
 

@@ -218,12 +218,11 @@ def test_reasons_state_the_violated_rule() -> None:
             replace(problem("withheld", "i"), answer=None),
         ]
     )
+    right, asked = np.array([2, 4, 9, 8, 9, 9, 9, 3, 9, 9, 9]), np.array([2, *[9] * 10])
     choices = np.zeros((len(data), 5), int)
-    right = np.array([2, 4, 9, 8, 9, 9, 9, 3, 9, 9, 9])
-    for row, (item, count) in enumerate(zip(data, right, strict=True)):
-        choices[row, item.answer or 0] = count
-        choices[row, 1 - (item.answer or 0)] = 9 - count if row else 0
-    counts = Tally(choices.sum(axis=1), right, choices)
+    answers = np.array([item.answer or 0 for item in data])
+    choices[range(11), answers], choices[range(11), 1 - answers] = right, asked - right
+    counts = Tally(asked, right, choices)
     found = select(data, counts, Rules(per_text=2))
     reasons = {left.problem.id: left.reason for left in found.filtered.dropped}
     assert reasons.pop("few") == "2 people answered it; 3 are required"

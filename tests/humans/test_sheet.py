@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
+from tests.humans.conftest import materials
 from winosmith import Dataset, Extra, Problem, formats
 from winosmith.blocks import find_blocks
 from winosmith.errors import DataError, FormatError, ProblemError
@@ -25,8 +25,6 @@ from winosmith.humans import (
 )
 from winosmith.humans._sheet import make_snippet, order_options, split_text
 from winosmith.testing import make_twins
-
-Materials = Callable[..., Dataset]
 
 
 def test_question_with_other_options_is_not_a_copy() -> None:
@@ -55,7 +53,7 @@ def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
 @examples(25)
 @given(st.integers(2, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
 def test_every_problem_is_on_one_test_without_its_other_half(
-    materials: Materials, count: int, texts: int, seed: int, orders: int
+    count: int, texts: int, seed: int, orders: int
 ) -> None:
     data = materials(count, texts)
     made = make_sheets(data, seed=seed, orders=orders)
@@ -74,7 +72,7 @@ def test_every_problem_is_on_one_test_without_its_other_half(
     assert ("common" in asked) == (2 * texts >= 10)
 
 
-def test_halves_are_assigned_by_seed_not_by_order(materials: Materials) -> None:
+def test_halves_are_assigned_by_seed_not_by_order() -> None:
     data = materials(200)
     first = {p.id for p in data if p.id.endswith("-0")}
 
@@ -88,7 +86,7 @@ def test_halves_are_assigned_by_seed_not_by_order(materials: Materials) -> None:
     assert in_a(shuffled, 0) == in_a(data, 0)
 
 
-def test_sheets_do_not_depend_on_answers(materials: Materials) -> None:
+def test_sheets_do_not_depend_on_answers() -> None:
     data = materials(9, 6)
     turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data)
     records = [
@@ -101,7 +99,7 @@ def test_sheets_do_not_depend_on_answers(materials: Materials) -> None:
 @examples(25)
 @given(st.integers(0, 15), st.integers(2, 15), st.integers(0, 99), st.integers(1, 4))
 def test_questions_on_one_text_are_adjacent_and_labelled(
-    materials: Materials, count: int, texts: int, seed: int, orders: int
+    count: int, texts: int, seed: int, orders: int
 ) -> None:
     for sheet in make_sheets(materials(count, texts), seed=seed, orders=orders).sheets:
         numbers = {item.problem_id: item.number for item in sheet.items}
@@ -112,7 +110,7 @@ def test_questions_on_one_text_are_adjacent_and_labelled(
                 assert second.label == "SAME TEXT AS PREVIOUS QUESTION"
 
 
-def test_four_orders_balance_the_positions_of_questions(materials: Materials) -> None:
+def test_four_orders_balance_the_positions_of_questions() -> None:
     """Each question is once in each quarter of the sheet."""
     sheets = _of(make_sheets(materials(40), orders=4, seed=5).sheets, "a")
     parts: dict[str, list[int]] = {}
@@ -171,7 +169,7 @@ def test_third_text_of_a_schema_needs_a_third_version() -> None:
     assert make_sheets(three, versions=("a", "b", "c")).omitted == ()
 
 
-def test_halves_are_spread_over_three_versions(materials: Materials) -> None:
+def test_halves_are_spread_over_three_versions() -> None:
     data = materials(12)
     made = make_sheets(data, versions=("a", "b", "versionc"))
     assert [sheet.test for sheet in made.sheets] == ["a", "b", "versionc"]
@@ -221,14 +219,14 @@ def test_invalid_version_names_are_refused(versions: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("part", ["text", "snippet"])
-def test_item_without_pronoun_or_blank_is_refused(materials: Materials, part: str) -> None:
+def test_item_without_pronoun_or_blank_is_refused(part: str) -> None:
     item = make_sheets(materials(2)).sheets[0].items[0]
     lacking = {part: ("The cup hit the jug, and ", "", " broke.")}
     with pytest.raises(ProblemError, match="item 1 has no pronoun in its text or in its snippet"):
         replace(item, **lacking)
 
 
-def test_sheet_round_trip_maps_letters_to_options(materials: Materials, tmp_path: Path) -> None:
+def test_sheet_round_trip_maps_letters_to_options(tmp_path: Path) -> None:
     data = materials(4, 6)
     by_id = {problem.id: problem for problem in data}
     for sheet in make_sheets(data).sheets:
@@ -247,7 +245,7 @@ def test_sheet_round_trip_maps_letters_to_options(materials: Materials, tmp_path
                 item.get_option_index("E")
 
 
-def test_changed_sheet_is_refused(materials: Materials, tmp_path: Path) -> None:
+def test_changed_sheet_is_refused(tmp_path: Path) -> None:
     record = make_sheet_record(make_sheets(materials(4)).sheets[0])
     one, other, *_ = record["items"]
     one["problem"], other["problem"] = other["problem"], one["problem"]
@@ -260,13 +258,13 @@ def test_changed_sheet_is_refused(materials: Materials, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"winosmith": "answers"}, {"version": 2}, {"items": []}, {"items": [{}]}]
 )
-def test_invalid_sheets_are_refused(materials: Materials, change: dict[str, object]) -> None:
+def test_invalid_sheets_are_refused(change: dict[str, object]) -> None:
     record = make_sheet_record(make_sheets(materials(2)).sheets[0])
     with pytest.raises(FormatError, match=r"^s\.json: "):
         parse_sheet({**record, **change}, "s.json")
 
 
-def test_sheet_codes_are_distinct_without_similar_characters(materials: Materials) -> None:
+def test_sheet_codes_are_distinct_without_similar_characters() -> None:
     codes = [sheet.code for sheet in make_sheets(materials(30, 8), orders=4).sheets]
     assert len(set(codes)) == len(codes) == 12
     assert not Counter("".join(code[-4:] for code in codes)).keys() & set("01AEIOUY")
@@ -305,9 +303,7 @@ def test_snippet_of_the_file_is_used() -> None:
         ("Ann said (“_’s here”), and left.", ("Ann said (“", "_", "’s here”),")),
     ],
 )  # fmt: skip
-def test_default_snippet_is_the_clause_around_the_blank(
-    sentence: str, expected: tuple[str, str, str]
-) -> None:
+def test_snippet_is_the_clause_of_the_blank(sentence: str, expected: tuple[str, str, str]) -> None:
     assert make_snippet(_problem(sentence)) == expected
 
 

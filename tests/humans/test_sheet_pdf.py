@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -10,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import installed
+from tests.humans.conftest import materials
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.humans import Item, Sheet, _handout, check_glyphs, make_sheets, render_pdf
-
-Materials = Callable[..., Dataset]
 
 HOSTILE = (
     '#panic("out")',
@@ -69,7 +67,7 @@ def test_markup_in_sentences_is_printed_literally() -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_no_question_is_split_between_pages(materials: Materials, large: bool) -> None:
+def test_no_question_is_split_between_pages(large: bool) -> None:
     sheet = make_sheets(materials(40, 30)).sheets[-1]
     starts, ends = (_query(sheet, PAGES.format(mark), large) for mark in ("start", "end"))
     assert starts == ends
@@ -85,13 +83,13 @@ def test_text_longer_than_a_page_continues() -> None:
     assert ends[0] > 2
 
 
-def test_pdf_is_reproducible_without_the_answers(materials: Materials) -> None:
+def test_pdf_is_reproducible_without_the_answers() -> None:
     data = materials(6)
     one, other = (make_sheets(of).sheets[0] for of in (data, data.blind()))
     assert render_pdf(one) == render_pdf(other)
 
 
-def test_large_print_has_over_half_more_pages(materials: Materials) -> None:
+def test_large_print_has_over_half_more_pages() -> None:
     sheet = make_sheets(materials(40)).sheets[0]
     normal, large = (
         len(re.findall(rb"/Type\s*/Page\b", render_pdf(sheet, large=chosen)))

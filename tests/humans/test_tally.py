@@ -106,9 +106,7 @@ def test_skipped_items_do_not_make_another_order() -> None:
     ("length", "parts"),
     [(3, [(1, 1), (2, 2), (3, 3)]), (40, [(at + 1, at + 5) for at in range(0, 40, 5)])],
 )
-def test_sheet_is_divided_into_at_most_eight_parts(
-    length: int, parts: list[tuple[int, int]]
-) -> None:
+def test_sheet_is_divided_into_up_to_eight_parts(length: int, parts: list[tuple[int, int]]) -> None:
     places = np.arange(length)[None] + 1
     found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
     assert [(part.first, part.last) for part in found.parts] == parts

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.metrics.answering import right_but
-from winosmith import Dataset, Lineage, Prediction, formats
+from tests.metrics.answering import choosing, right_but
+from winosmith import Dataset, Lineage, formats
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import compare_with_roots, grade
 from winosmith.problem import Extra
@@ -94,12 +94,11 @@ def test_versions_with_the_roots_input_are_counted_or_refused() -> None:
         ("pronoun", 2, {"gender": 0, "tense": 20}),
     ):
         data = Dataset([*roots, *her, *tense])
-        told = {"sees": sees, "local_context": local}
-        graded = grade(data, [Prediction(p.id, 0) for p in data], parameters=told)
+        graded = choosing(data, [0] * len(data), sees=sees, local_context=local)
         found = compare_with_roots(graded, "made.kind")
         assert {one.value: one.unchanged for one in found} == expected
     alone = Dataset([*roots, *her])
-    graded = grade(alone, [Prediction(p.id, 0) for p in alone], parameters={"sees": "blank"})
+    graded = choosing(alone, [0] * len(alone), sees="blank")
     with pytest.raises(SameInputError, match="all 20 inputs equal those of their roots"):
         compare_with_roots(graded, "made.kind")
 
@@ -107,7 +106,7 @@ def test_versions_with_the_roots_input_are_counted_or_refused() -> None:
 @pytest.mark.data
 def test_perturbed_wsc_versions_all_have_their_root(data_dir: Path) -> None:
     data = formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
-    first = grade(data, [Prediction(problem.id, 0) for problem in data])
+    first = choosing(data, [0] * len(data))
     found = {one.value: one for one in compare_with_roots(first, "perturbed_wsc.kind")}
     counts = {kind: one.accuracy.n for kind, one in found.items()}
     published = {"tense": 281, "number": 253, "gender": 155, "voice": 220, "relative": 283,

@@ -40,9 +40,7 @@ def test_different_twins_do_not_overlap() -> None:
         (APART, FAR, "the training set contains part of its family"),
     ],
 )
-def test_seen_problems_are_reported_with_a_reason(
-    test: Problem, training: Problem, reason: str
-) -> None:
+def test_seen_problems_have_a_reason(test: Problem, training: Problem, reason: str) -> None:
     found = find_overlap(Dataset([test]), Dataset([training]))
     assert dict(found.rows) == {0: reason}
 

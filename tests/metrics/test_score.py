@@ -48,9 +48,9 @@ def test_singles_have_no_twin_score() -> None:
 
 def test_missing_answers_bound_the_accuracy() -> None:
     data = make_twins(1)
-    graded = grade(data, [Prediction(p.id, p.answer) for p in data], missing=2)
-    assert score(graded).possible == (0.5, 1.0)
-    assert score(grade(data, graded.predictions)).possible is None
+    graded = right_but(data)
+    assert score(replace(graded, missing=2)).possible == (0.5, 1.0)
+    assert score(graded).possible is None
 
 
 def test_groups_are_scored_separately() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import installed
-from tests.metrics.answering import right_but
-from winosmith import Dataset, Lineage, Prediction, Problem, formats
+from tests.metrics.answering import choosing, right_but
+from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.errors import DataError
 from winosmith.metrics import (
     Graded,
@@ -289,7 +289,7 @@ def test_problem_without_a_root_counts_by_its_distance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "complaint"),
+    ("data", "kind", "reason"),
     [
         (make_twins(3), None, "no problem has a lineage"),
         (make_families([1]), "depth", "unknown depth 'depth'; use one of declared, lineage, edit"),
@@ -300,10 +300,8 @@ def test_problem_without_a_root_counts_by_its_distance() -> None:
         ),
     ],
 )
-def test_data_without_the_depth_are_refused(
-    data: Dataset, kind: str | None, complaint: str
-) -> None:
-    with pytest.raises(DataError, match=complaint):
+def test_data_without_the_depth_are_refused(data: Dataset, kind: str | None, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
         measure_stability(right_but(data), depth=kind)
 
 
@@ -336,8 +334,7 @@ def test_results_do_not_depend_on_the_order_of_problems() -> None:
 def test_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
     """Its eight kinds are families of their originals, with depths from the edits."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
-    graded = grade(data, [Prediction(p.id, 0) for p in data])
-    found = measure_stability(graded)
+    found = measure_stability(choosing(data, [0] * len(data)))
     assert (found.depth, found.unknown, len(found.families)) == ("lineage", 0, 285)
     assert found.n == len(data) - 285
     wrong = [f.wrong for f in found.families]

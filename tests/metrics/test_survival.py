@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples, installed
-from tests.metrics.answering import right_but
-from winosmith import Dataset, Prediction, Problem, formats
+from tests.metrics.answering import choosing, right_but
+from winosmith import Dataset, Problem, formats
 from winosmith.errors import DataError, require
-from winosmith.metrics import Graded, compare_survival, grade, measure_stability
+from winosmith.metrics import Graded, compare_survival, measure_stability
 from winosmith.metrics._stability import _compute_log_rank, compute_log_rank_scores
 from winosmith.testing import make_families
 
@@ -183,7 +183,7 @@ def test_different_data_sets_are_refused() -> None:
 @pytest.mark.data
 def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir: Path) -> None:
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
-    first = grade(data, [Prediction(p.id, 0) for p in data])
+    first = choosing(data, [0] * len(data))
     better = right_but(data, lambda p: p.lineage is not None and p.answer == 0)
     found = compare_survival(first, better)
     assert (found.families, found.later) == (285, "second")

@@ -45,9 +45,7 @@ def test_capitals_follow_the_position_in_the_sentence() -> None:
         ("Banana and Ann saw _ there.", ("Ana", "Ann")),
     ],
 )
-def test_missing_or_nested_options_are_not_switched(
-    sentence: str, options: tuple[str, str]
-) -> None:
+def test_absent_or_nested_options_are_not_switched(sentence: str, options: tuple[str, str]) -> None:
     assert switch(sentence, *options) is None
 
 

@@ -49,9 +49,7 @@ def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLE)
-def test_command_prints_the_row_of_table_5(
-    data_dir: Path, tmp_path: Path, capsys: TEXT, name: str
-) -> None:
+def test_row_of_table_5_is_printed(data_dir: Path, tmp_path: Path, capsys: TEXT, name: str) -> None:
     """Next to the counts are the printed numbers and the reason for differences.
 
     Problems and average length are as printed, the vocabulary within two in a hundred.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import installed
+from tests.conftest import installed, run_alone
 from winosmith import Dataset, Origin, Problem, formats, practice
 from winosmith.blocks import find_blocks
 from winosmith.build import build, parse_recipe
@@ -165,6 +165,35 @@ def with_problem(
 def found(folder: Path, **arguments: Any) -> list[str]:
     """Return the faults of a release as sentences."""
     return [str(fault) for fault in verify(folder, **arguments).faults]
+
+
+def run_script(script: str, *arguments: str, where: Path) -> Any:
+    """Return the JSON that a script prints after RESULT in a separate, offline process."""
+    return json.loads(run_alone(script, *arguments, where=where).split("RESULT", 1)[1])
+
+
+_INSPECT = """
+import json, sys
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+answers = [ModelOutput.from_content("mockllm/model", f"ANSWER: {a}") for a in sys.argv[2]]
+for answer in answers:
+    answer.usage = ModelUsage()  # else it downloads a tokeniser to count
+(log,) = eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=answers),
+              max_connections=1, max_samples=1, display="none", log_dir=sys.argv[3])
+assert log.status == "success"
+metrics = {m.name: m.value for m in log.results.scores[0].metrics.values()}
+print("RESULT" + json.dumps([metrics, {s.id: s.choices for s in log.samples}]))
+"""
+
+
+def run_inspect(
+    task: Path, answers: str, logs: Path
+) -> tuple[dict[str, float], dict[str, list[str]]]:
+    """Return the metrics of a model that gives these answers to a task, and the options by id."""
+    installed("inspect_ai")
+    metrics, options = run_script(_INSPECT, task.name, answers, str(logs), where=task.parent)
+    return metrics, options
 
 
 @pytest.fixture

@@ -2,17 +2,15 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from tests.conftest import installed
+from tests.release.conftest import run_inspect, run_script
 from winosmith import Dataset, Problem, formats, solve
 from winosmith.cli import main
 from winosmith.errors import DataError, OutputError
@@ -53,24 +51,9 @@ print("RESULT" + json.dumps(found))
 """
 
 
-def _run(script: str, *arguments: str, where: Path) -> Any:
-    """Run a script in a separate process, where warnings of libraries aren't errors."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", script, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=where,
-        env={**os.environ, "HF_HUB_OFFLINE": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.split("RESULT", 1)[1])
-
-
 @pytest.mark.long
 @pytest.mark.models
-def test_lm_eval_scores_match_causal_to_1e_4(
-    make_language_model: MakeModel, tmp_path: Path
-) -> None:
+def test_lm_eval_scores_match_ours_to_1e_4(make_language_model: MakeModel, tmp_path: Path) -> None:
     installed("lm_eval")
     runs: list[tuple[str, str, Literal["partial", "full"], bool | None]] = [
         ("gpt2", "", "partial", None),
@@ -82,7 +65,7 @@ def test_lm_eval_scores_match_causal_to_1e_4(
         folder = tmp_path / str(number)
         tasks = write_lm_eval_task(DATA, folder, prompt=prompt, score=score)
         asked.append([str(folder), str(make_language_model(architecture)), tasks])
-    found = _run(LM_EVAL, json.dumps(asked), where=tmp_path)
+    found = run_script(LM_EVAL, json.dumps(asked), where=tmp_path)
     for (_, prompt, score, bos), (_, model, _), theirs in zip(runs, asked, found, strict=True):
         ours = solve.Causal(model, score, prompt=prompt, bos=bos).score(DATA)
         for problem, own in zip(DATA, ours, strict=True):
@@ -114,33 +97,13 @@ def test_winogrande_task_of_lm_eval_compares_the_same_texts(
     assert spaced == 6
 
 
-INSPECT = """
-import json, sys
-from inspect_ai import eval
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-answers = [ModelOutput.from_content("mockllm/model", f"ANSWER: {a}") for a in sys.argv[2]]
-for answer in answers:
-    answer.usage = ModelUsage()  # else it downloads a tokeniser to count
-(log,) = eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=answers),
-              max_connections=1, max_samples=1, display="none", log_dir=sys.argv[3])
-metrics = {m.name: m.value for m in log.results.scores[0].metrics.values()}
-ids = [s.id for s in log.samples]
-print("RESULT" + json.dumps([log.status, metrics, ids, [s.choices for s in log.samples]]))
-"""
-
-
 @pytest.mark.long
 def test_inspect_accuracy_matches_a_model_that_answers_a(tmp_path: Path) -> None:
-    installed("inspect_ai")
     name = write_inspect_task(DATA, tmp_path / "task")
     assert name == "made_by_hand_2"
-    task = tmp_path / "task"
-    status, metrics, ids, choices = _run(
-        INSPECT, f"{name}.py", "A" * len(DATA), str(tmp_path / "logs"), where=task
-    )
-    assert status == "success"
-    asked = dict(zip(ids, choices, strict=True))
-    assert asked == {problem.id: list(problem.options) for problem in DATA}
+    task = tmp_path / f"task/{name}.py"
+    metrics, options = run_inspect(task, "A" * len(DATA), tmp_path / "logs")
+    assert options == {problem.id: list(problem.options) for problem in DATA}
     right = np.mean([problem.answer == 0 for problem in DATA])
     assert metrics["accuracy"] == pytest.approx(right)
     assert metrics["stderr"] > 0

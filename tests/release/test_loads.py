@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.conftest import examples, installed, run_alone
-from tests.release.conftest import about
+from tests.conftest import examples, installed
+from tests.release.conftest import about, run_inspect, run_script
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import ReleaseResult, find_missing_fields, release
 from winosmith.release._files import FIELDS
@@ -35,9 +35,7 @@ print("RESULT" + json.dumps([found, len(default)]))
 
 def test_datasets_loads_every_configuration(small: ReleaseResult, tmp_path: Path) -> None:
     installed("datasets")
-    found, default = json.loads(
-        run_alone(LOAD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
-    )
+    found, default = run_script(LOAD, str(small.folder), where=tmp_path)
     parts = {"xl/train": "train_xl", "xs/train": "train_xs"}
     for name in ("xl", "xs"):
         parts |= {f"{name}/validation": "dev", f"{name}/test": "test"}
@@ -78,12 +76,10 @@ print("RESULT" + json.dumps([sorted(issues.errors), sorted(issues.warnings), fou
 
 def _by_mlcroissant(folder: Path, where: Path) -> list[Any]:
     installed("mlcroissant")
-    return json.loads(run_alone(CROISSANT, str(folder), where=where).split("RESULT", 1)[1])
+    return run_script(CROISSANT, str(folder), where=where)
 
 
-def test_mlcroissant_reports_no_fault_and_reads_all_records(
-    small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_mlcroissant_finds_no_fault_and_reads_all(small: ReleaseResult, tmp_path: Path) -> None:
     errors, warnings, found, stated = _by_mlcroissant(small.folder, tmp_path)
     assert (errors, warnings) == ([], [])
     assert found == {
@@ -149,37 +145,20 @@ print("RESULT" + json.dumps([board["name"], board["evaluation_framework"],
 
 def test_inspect_reads_eval_yaml_of_the_leaderboard(small: ReleaseResult, tmp_path: Path) -> None:
     installed("inspect_ai")
-    found = run_alone(BOARD, str(small.folder), where=tmp_path).split("RESULT", 1)[1]
-    assert json.loads(found) == [
+    assert run_script(BOARD, str(small.folder), where=tmp_path) == [
         "Small",
         "inspect-ai",
         [[p.sentence, list(p.options), "AB"[p.answer or 0]] for p in small.content.parts["dev"]],
     ]
 
 
-INSPECT = """
-import json, sys
-from inspect_ai import eval
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-answers = [ModelOutput.from_content("mockllm/model", "ANSWER: B") for _ in range(int(sys.argv[2]))]
-for answer in answers:
-    answer.usage = ModelUsage()  # else it downloads a tokeniser to count
-(log,) = eval(sys.argv[1], model=get_model("mockllm/model", custom_outputs=answers),
-              max_connections=1, max_samples=1, display="none", log_dir=sys.argv[3])
-print("RESULT" + json.dumps([log.status, log.results.scores[0].metrics["accuracy"].value]))
-"""
-
-
 @pytest.mark.long
 def test_inspect_accuracy_matches_a_model_that_answers_b(
     small: ReleaseResult, copied: Path, tmp_path: Path
 ) -> None:
-    installed("inspect_ai")
-    dev, task = small.content.parts["dev"], copied / "harness" / "inspect_ai"
-    arguments = ("small.py", str(len(dev)), str(tmp_path / "logs"))
-    status, accuracy = json.loads(run_alone(INSPECT, *arguments, where=task).split("RESULT", 1)[1])
-    assert status == "success"
-    assert accuracy == pytest.approx(np.mean([p.answer == 1 for p in dev]))
+    dev, task = small.content.parts["dev"], copied / "harness/inspect_ai/small.py"
+    metrics, _ = run_inspect(task, "B" * len(dev), tmp_path / "logs")
+    assert metrics["accuracy"] == pytest.approx(np.mean([p.answer == 1 for p in dev]))
 
 
 def test_formats_read_returns_the_released_problems(small: ReleaseResult) -> None:

@@ -97,9 +97,7 @@ def _private(folder: Path, test: Dataset) -> Path:
     return folder
 
 
-def test_published_withheld_problems_and_old_ids_are_found(
-    small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_withheld_problems_and_old_ids_are_found(small: ReleaseResult, tmp_path: Path) -> None:
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
@@ -136,9 +134,7 @@ def test_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult)
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
-def test_checksum_of_an_empty_private_file_is_no_fault(
-    small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_checksum_of_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
     """Public files can be empty too."""
     key = Path(shutil.copytree(small.private_folder, tmp_path / "key"))
     (key / "withheld.jsonl").touch()

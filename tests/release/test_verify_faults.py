@@ -160,9 +160,7 @@ IN_FILES: list[tuple[Plant, str]] = [
 
 
 @pytest.mark.parametrize(("plant", "fault"), IN_FILES, ids=[fault for _, fault in IN_FILES])
-def test_fault_in_one_file_is_found_despite_checksums(
-    plant: Plant, fault: str, copied: Path
-) -> None:
+def test_fault_in_a_file_is_found_despite_checksums(plant: Plant, fault: str, copied: Path) -> None:
     plant(copied)
     faults = found(seal(copied))
     assert any(re.match(fault, one) for one in faults), faults

@@ -29,11 +29,9 @@ def said(choices: Sequence[int | None], purpose: str = "validate", **fields: Any
     ]
 
 
-def find_reason(
-    responses: Sequence[Response], problem: Problem = PROBLEM, **rules: Any
-) -> str | None:
+def find_reason(votes: Sequence[Response], problem: Problem = PROBLEM, **rules: Any) -> str | None:
     """Return the reason why the problem is dropped, or None."""
-    dropped = validate.filter_by_votes(Dataset([problem]), responses, VoteRules(**rules)).dropped
+    dropped = validate.filter_by_votes(Dataset([problem]), votes, VoteRules(**rules)).dropped
     return dropped[0].reason if dropped else None
 
 
@@ -72,9 +70,7 @@ def test_one_incorrect_judge_breaks_unanimity() -> None:
         (3, "off", True),
     ],
 )
-def test_ambiguity_and_association_are_decided_by_votes(
-    field: str, marks: int, how: str, kept: bool
-) -> None:
+def test_marks_are_decided_by_votes(field: str, marks: int, how: str, kept: bool) -> None:
     """A majority or all judges, as set, must find no ambiguity and no word association."""
     votes = [replace(vote, **{field: at < marks}) for at, vote in enumerate(said([0, 0, 0]))]
     setting = {"ambiguous": "unambiguous", "associative": "unassociated"}[field]
@@ -279,9 +275,7 @@ responses = st.lists(
 
 @given(responses)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_writing_and_reading_responses_is_a_round_trip(
-    tmp_path: Path, given: list[Response]
-) -> None:
+def test_writing_and_reading_votes_is_a_round_trip(tmp_path: Path, given: list[Response]) -> None:
     """No cell is a formula."""
     for name in ("votes.csv", "votes.jsonl"):
         write_votes(given, tmp_path / name)
@@ -393,9 +387,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         ("[" * 99_999, "votes:1: the line is not JSON"),
     ],
 )
-def test_invalid_file_is_reported_with_line_and_reason(
-    tmp_path: Path, text: str | bytes, reason: str
-) -> None:
+def test_invalid_file_is_reported_by_line(tmp_path: Path, text: str | bytes, reason: str) -> None:
     with pytest.raises(FormatError) as told:
         read(tmp_path, text)
     assert str(told.value).startswith(f"{tmp_path}/{reason}")
