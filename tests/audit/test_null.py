@@ -10,12 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from winosmith import Dataset, Problem, audit, metrics
 from winosmith.audit import CUES
-from winosmith.audit._battery import (
-    PermutedKeys,
-    UniformKeys,
-    find_positions,
-    score_actual_keys,
-)
+from winosmith.audit._battery import PermutedKeys, UniformKeys, find_positions, score_actual_keys
 from winosmith.errors import InputError
 
 WORDS = "red cold river mouse never some 12 3.5 stone about".split()
@@ -59,10 +54,7 @@ def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str 
     ties = of.count_ties(CUES)
     held = of.count_ties([cue for cue in CUES if cue.name == kept])
     possible = find_positions(of, held)
-    for null_of, deals in (
-        (PermutedKeys, _permute_keys),
-        (UniformKeys, _combine_keys),
-    ):
+    for null_of, deals in ((PermutedKeys, _permute_keys), (UniformKeys, _combine_keys)):
         null = null_of(of, ties, possible, [0])
         scores = [score_actual_keys(of.with_keys(keys), ties) for keys in deals(of, possible)]
         assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)

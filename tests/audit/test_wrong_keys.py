@@ -218,9 +218,7 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
     assert "rate of wrong keys" not in audit.render_repair(found)
 
 
-def test_factor_of_large_data_is_measured_on_a_sample(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_factor_of_large_data_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
     found = _repair(_quiz(500, 0.0)[0])
     assert (found.concentration.items, found.concentration.total_items) == (300, 500)

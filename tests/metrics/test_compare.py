@@ -41,9 +41,7 @@ def test_p_value_of_independent_problems_is_mcnemars(answers: list[tuple[bool, b
 
 
 @given(PAIRS)
-def test_p_value_counts_all_swaps_of_clusters(
-    cases: list[tuple[float, float, int]],
-) -> None:
+def test_p_value_counts_all_swaps_of_clusters(cases: list[tuple[float, float, int]]) -> None:
     """Ties count at their fractional credit."""
     first, second, labels = map(np.array, zip(*cases, strict=True))
     each = np.array([(first - second)[labels == label].sum() for label in np.unique(labels)])

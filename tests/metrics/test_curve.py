@@ -157,7 +157,7 @@ def test_curve_goes_through_the_best_runs_or_their_means() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_runs", "told"),
+    ("given_runs", "reason"),
     [
         (
             {160: [0.5], 640: [0.6]},
@@ -170,8 +170,8 @@ def test_curve_goes_through_the_best_runs_or_their_means() -> None:
         ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy must be between 0 and 1, not 51.5"),
     ],
 )
-def test_invalid_curves_are_refused(given_runs: dict[int, list[float]], told: str) -> None:
-    with pytest.raises(DataError, match=told):
+def test_invalid_curves_are_refused(given_runs: dict[int, list[float]], reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
         fit_learning_curve(given_runs)
 
 

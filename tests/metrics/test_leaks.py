@@ -19,27 +19,23 @@ Maker = Callable[[Problem, int, np.random.Generator], Problem]
 def make_clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
     """Return problems whose ids, authors, dates, numbers and words reveal nothing."""
     rng = np.random.default_rng(seed)
-    return Dataset(
-        replace(
-            problem,
-            id=rng.bytes(6).hex(),
-            origin=Origin(
-                author=f"w{rng.integers(12)}",
-                created=f"2026-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}",
-                domain=str(rng.choice(["social", "physical"])),
-            ),
-            extra=Extra(
-                {
-                    "x.number": int(rng.integers(10_000)),
-                    "x.share": float(rng.random()),
-                    "x.mark": bool(rng.integers(2)),
-                    "x.option": problem.options[rng.integers(2)],
-                    **({"x.sometimes": "here"} if rng.random() < 0.5 else {}),
-                }
-            ),
+    found = []
+    for problem in make_twins(twins, singles=singles, seed=seed):
+        id_ = rng.bytes(6).hex()
+        origin = Origin(
+            author=f"w{rng.integers(12)}",
+            created=f"2026-{rng.integers(1, 13):02}-{rng.integers(1, 29):02}",
+            domain=str(rng.choice(["social", "physical"])),
         )
-        for problem in make_twins(twins, singles=singles, seed=seed)
-    )
+        extra = {
+            "x.number": int(rng.integers(10_000)),
+            "x.share": float(rng.random()),
+            "x.mark": bool(rng.integers(2)),
+            "x.option": problem.options[rng.integers(2)],
+            **({"x.sometimes": "here"} if rng.random() < 0.5 else {}),
+        }
+        found.append(replace(problem, id=id_, origin=origin, extra=Extra(extra)))
+    return Dataset(found)
 
 
 def plant(make: Maker, data: Dataset | None = None) -> Dataset:
@@ -306,7 +302,7 @@ def test_false_alarm_rate_is_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(
-    ("problems", "second", "right", "told"),
+    ("problems", "second", "right", "expected"),
     [
         (2000, 0.55, 0.5, {"options": 0.55}),
         (2000, 0.5495, 0.65, {"x.leak": 0.65}),
@@ -314,7 +310,7 @@ def test_false_alarm_rate_is_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_leak_needs_five_points_more_than_chance(
-    problems: int, second: float, right: float, told: dict[str, float]
+    problems: int, second: float, right: float, expected: dict[str, float]
 ) -> None:
     """However significant a smaller gain is, for an answer's position or a field."""
     rng = np.random.default_rng(0)
@@ -324,7 +320,7 @@ def test_leak_needs_five_points_more_than_chance(
         for p, key, own in zip(make_twins(0, singles=problems), keys, rights, strict=True)
     )
     leaks = found(data)
-    assert {field: leak.accuracy for field, leak in leaks.items()} == told
+    assert {field: leak.accuracy for field, leak in leaks.items()} == expected
 
 
 def test_root_of_a_family_is_not_a_leak() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from winosmith import Dataset, Lineage, Origin, Response, metrics
+from winosmith import Dataset, Lineage, Origin, Response
 from winosmith.errors import DataError
 from winosmith.metrics import (
     fleiss_kappa,
@@ -19,18 +19,18 @@ from winosmith.metrics import (
 )
 from winosmith.testing import make_twins
 
-DATA = make_twins(5)
+TEN = make_twins(10)
+DATA = TEN[:10]
+
+
+def answer(row: int, who: str, right: bool | None, purpose: Any = "test") -> Response:
+    choice = None if right is None else (TEN[row].answer or 0) ^ (not right)
+    return Response(TEN[row].id, who, purpose, choice)
 
 
 def respond(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list[Response]:
     """Return the responses of several people to a problem: correct, incorrect, or none."""
-    answer = DATA.answers[row] or 0
-    return [
-        Response(
-            DATA[row].id, f"{purpose}-{row}-{n}", purpose, None if r is None else answer ^ (not r)
-        )
-        for n, r in enumerate(right)
-    ]
+    return [answer(row, f"{purpose}-{row}-{n}", r, purpose) for n, r in enumerate(right)]
 
 
 def test_majority_must_be_correct() -> None:
@@ -54,18 +54,18 @@ def test_interval_is_wilsons_and_is_wider_for_twins() -> None:
         for row, problem in enumerate(single)
         for vote in responses[3 * row : 3 * row + 3]
     ]
-    found = metrics.measure_human_accuracy(single, of_single)
+    found = measure_human_accuracy(single, of_single)
     wilson = proportion_confint(9, 10, method="wilson")
     assert found.interval == pytest.approx(wilson)
-    assert metrics.measure_human_accuracy(DATA, responses).interval[0] < wilson[0] - 0.1
+    assert measure_human_accuracy(DATA, responses).interval[0] < wilson[0] - 0.1
 
 
 def test_problems_with_too_few_subjects_are_omitted() -> None:
     data = Dataset([replace(DATA[0], answer=None), *DATA[1:]])
     responses = [*respond(0, [True] * 3), *respond(1, [True] * 2), *respond(2, [True] * 3)]
-    found = metrics.measure_human_accuracy(data, responses)
+    found = measure_human_accuracy(data, responses)
     assert (found.problems, found.left_out) == (1, 2)
-    assert metrics.measure_human_accuracy(data, responses, subjects=2).problems == 2
+    assert measure_human_accuracy(data, responses, subjects=2).problems == 2
 
 
 @pytest.mark.parametrize("figure", [measure_human_accuracy, measure_person_accuracy])
@@ -89,20 +89,12 @@ def test_subjects_who_met_the_problem_before_are_refused(purpose: Any) -> None:
 def test_authors_are_refused_as_subjects() -> None:
     data = Dataset([replace(DATA[0], origin=Origin(author="test-0-1")), *DATA[1:]])
     with pytest.raises(DataError, match=r"'test-0-1' can't be a subject .* they wrote it"):
-        metrics.measure_human_accuracy(data, respond(0, [True] * 3))
+        measure_human_accuracy(data, respond(0, [True] * 3))
 
 
 def test_responses_to_other_problems_are_ignored() -> None:
     other = Response("elsewhere", "ann", "test", 0)
-    assert metrics.measure_human_accuracy(DATA, [other, *respond(0, [True] * 3)]).problems == 1
-
-
-TEN = make_twins(10)
-
-
-def answer(row: int, who: str, right: bool | None, purpose: str = "test") -> Response:
-    choice = None if right is None else (TEN[row].answer or 0) ^ (not right)
-    return Response(TEN[row].id, who, purpose, choice)
+    assert measure_human_accuracy(DATA, [other, *respond(0, [True] * 3)]).problems == 1
 
 
 def test_each_answer_counts_once() -> None:
@@ -121,13 +113,10 @@ def test_majority_is_more_accurate_than_its_members() -> None:
 
 
 def test_differences_between_people_widen_the_interval() -> None:
-    said = [answer(row, f"p{who}", who % 2 == 0) for row in range(0, 20, 2) for who in range(8)]
-    mixed = [
-        answer(row, f"p{who}", (who + row // 2) % 2 == 0)
-        for row in range(0, 20, 2)
-        for who in range(8)
-    ]
-    divided, even = measure_person_accuracy(TEN, said), measure_person_accuracy(TEN, mixed)
+    asked = [(row, who) for row in range(0, 20, 2) for who in range(8)]
+    said = [answer(row, f"p{who}", who % 2 == 0) for row, who in asked]
+    mixed = [answer(row, f"p{who}", (who + row // 2) % 2 == 0) for row, who in asked]
+    divided, even = (measure_person_accuracy(TEN, of) for of in (said, mixed))
     assert divided.accuracy.value == even.accuracy.value
     assert divided.accuracy.design_effect > 3 * even.accuracy.design_effect
 

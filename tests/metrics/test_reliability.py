@@ -139,7 +139,7 @@ def test_clustered_items_are_resampled_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "reason"),
     [
         ([1, 2], r"has the shape \(2,\)"),
         ([[1, -1]], "cells that are not counts"),
@@ -148,9 +148,9 @@ def test_clustered_items_are_resampled_together() -> None:
         ([], "has the shape"),
     ],
 )
-def test_invalid_tables_of_counts_are_refused(table: list[object], told: str) -> None:
+def test_invalid_tables_of_counts_are_refused(table: list[object], reason: str) -> None:
     for coefficient in (fleiss_kappa, krippendorff_alpha):
-        with pytest.raises(DataError, match=told):
+        with pytest.raises(DataError, match=reason):
             coefficient(table)
 
 

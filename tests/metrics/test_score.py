@@ -241,7 +241,7 @@ def test_digest_covers_choices_and_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "predictions", "told"),
+    ("data", "predictions", "reason"),
     [
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (PAIRS[:6], RIGHT, r"6 predictions with an unknown id \('3-0', '3-1', '4-0', …\)"),
@@ -260,8 +260,10 @@ def test_digest_covers_choices_and_scores() -> None:
         (Dataset(), [], "there are no problems to score"),
     ],
 )
-def test_invalid_input_is_refused(data: Dataset, predictions: list[Prediction], told: str) -> None:
-    with pytest.raises(DataError, match=told):
+def test_invalid_input_is_refused(
+    data: Dataset, predictions: list[Prediction], reason: str
+) -> None:
+    with pytest.raises(DataError, match=reason):
         grade(data, predictions)
 
 

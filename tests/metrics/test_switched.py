@@ -10,11 +10,7 @@ import pytest
 from tests.metrics.answering import choosing, right_but
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import DataError
-from winosmith.metrics import (
-    add_trichelair_labels,
-    measure_consistency,
-    switch_options,
-)
+from winosmith.metrics import add_trichelair_labels, measure_consistency, switch_options
 from winosmith.testing import make_twins
 
 BALL = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)

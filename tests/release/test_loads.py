@@ -13,12 +13,7 @@ from tests.release.conftest import about, run_inspect, run_script
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
 from winosmith.release import ReleaseResult, find_missing_fields, release
 from winosmith.release._files import FIELDS
-from winosmith.release._interchange import (
-    find_used_columns,
-    format_parquet,
-    make_table,
-    read_table,
-)
+from winosmith.release._interchange import find_used_columns, format_parquet, make_table, read_table
 
 LOAD = """
 import json, sys

@@ -33,7 +33,7 @@ def test_splits_by_contributor_need_all_contributors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         (lambda p: {**p, "dev": Dataset([*p["dev"], p["train_xl"][14]], "dev")},
          "are on two sides of a split"),
@@ -48,9 +48,9 @@ def test_splits_by_contributor_need_all_contributors(tmp_path: Path) -> None:
          "belongs to another problem in train_x"),
     ],
 )  # fmt: skip
-def test_unreleasable_problems_are_refused(change: Any, told: str, no_leftovers: Path) -> None:
+def test_unreleasable_problems_are_refused(change: Any, reason: str, no_leftovers: Path) -> None:
     source = write_sets(no_leftovers.parent / "source", change(sets()))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=reason):
         release(source, about(), no_leftovers)
     assert not no_leftovers.exists()
 
@@ -80,7 +80,7 @@ def test_invisible_characters_that_reveal_answers_are_refused(tmp_path: Path, ma
 
 
 @pytest.mark.parametrize(
-    ("inner", "outer", "told"),
+    ("inner", "outer", "reason"),
     [
         ("CC-BY-SA-4.0", "CC-BY-4.0", "share-alike"),
         ("CC-BY-NC-4.0", "CC-BY-4.0", "forbids commercial use"),
@@ -98,16 +98,16 @@ def test_invisible_characters_that_reveal_answers_are_refused(tmp_path: Path, ma
     ],
 )
 def test_incompatible_licences_are_refused(
-    inner: str, outer: str, told: str | None, tmp_path: Path
+    inner: str, outer: str, reason: str | None, tmp_path: Path
 ) -> None:
     """A stated permission allows any licence."""
     parts = {k: by(v, licence=inner, source="x") for k, v in sets().items() if k in ("dev", "test")}
     source = write_sets(tmp_path / "source", parts)
     table = {"name": "x", "licence": inner}
-    if told is None:
+    if reason is None:
         assert release(source, about(licence=outer, source=[table]), tmp_path / "out").is_new
         return
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=reason):
         release(source, about(licence=outer, source=[table]), tmp_path / "out")
     allowed = about(licence=outer, source=[{**table, "permission": "by letter, 2026-10-01"}])
     done = release(source, allowed, tmp_path / "out")

@@ -293,7 +293,7 @@ def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         ({"organisations": ["They"]}, "the organisations ['They'] are not in authors; add them"),
         ({"name": "a b"}, "name is 'a b'"),
@@ -315,8 +315,8 @@ def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"source": []}, "source is []; it must be a list of one or more tables"),
     ],
 )
-def test_faults_in_release_toml_are_reported(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(RecipeError, match=re.escape(told)):
+def test_faults_in_release_toml_are_reported(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(RecipeError, match=re.escape(reason)):
         about(**change)
 
 

@@ -44,7 +44,7 @@ def _remove(path: str) -> Plant:
         (placed("more.md", "more"), "more.md: release.json does not list it; remove it"),
         (in_line("checksums.txt", 2, lambda line: "x"), "checksums.txt: its lines are not"),
         (_remove("checksums.txt"), "checksums.txt: its lines are not"),
-        (in_record(lambda told: told["left_out"].update(bad=1)), "release.json: its digest does"),
+        (in_record(lambda r: r["left_out"].update(bad=1)), "release.json: its digest does"),
         (_remove("release.json"), "release.json: it can't be read"),
         (placed("release.json", "[]"), "release.json: this is not a record of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),

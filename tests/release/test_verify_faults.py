@@ -306,8 +306,7 @@ IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
     ),
     (
         lambda content: with_parts(
-            content,
-            train_xs=[*content.parts["train_xs"][:4], *content.parts["train_xl"][20:28]],
+            content, train_xs=[*content.parts["train_xs"][:4], *content.parts["train_xl"][20:28]]
         ),
         r"data/train_xs\.jsonl:5: it is not the beginning of train_xl",
     ),
