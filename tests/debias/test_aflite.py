@@ -1,4 +1,4 @@
-"""AFLite's public behavior: the rows that it keeps, refusals, and resumed runs."""
+"""AFLite's public behavior: the rows and groups that it keeps, refusals, and resumed runs."""
 
 import json
 import os
@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import examples
-from tests.debias.rows import SMALL, made, same
+from tests.debias.rows import SMALL, as_bytes, made
 from winosmith import debias
+from winosmith.debias._selection import pool_by_group, select
 from winosmith.errors import DataError, InputError, OutputError
 
 
@@ -89,25 +89,21 @@ class AtOnce(Executor):
         return future
 
 
-def test_executors_do_not_change_any_byte():
-    """The process pool also shows that the submitted work can be pickled."""
+def test_only_the_seed_determines_the_result_with_any_executor():
+    """Not by a byte; the process pool also shows that the submitted work can be pickled."""
     X, y, ids = made(columns=20)
     alone = debias.aflite(X, y, ids=ids, **SMALL)
-    executors = [
+    for executor in (
         ThreadPoolExecutor(1),
         ThreadPoolExecutor(5),
         AtOnce(),
         ProcessPoolExecutor(2, mp_context=get_context("spawn")),
-    ]
-    for executor in executors:
+    ):
         with executor:
-            assert same(debias.aflite(X, y, ids=ids, executor=executor, **SMALL), alone)
-
-
-def test_another_seed_removes_other_rows():
-    X, y, ids = made()
-    runs = [debias.aflite(X, y, ids=ids, **{**SMALL, "seed": seed}) for seed in (1, 2)]
-    assert runs[0].kept.tobytes() != runs[1].kept.tobytes()
+            found = debias.aflite(X, y, ids=ids, executor=executor, **SMALL)
+            assert as_bytes(found) == as_bytes(alone), executor
+    other = debias.aflite(X, y, ids=ids, **{**SMALL, "seed": 6})
+    assert other.kept.tobytes() != alone.kept.tobytes()
 
 
 def test_scaled_rows_with_rescaled_c_give_equal_scores():
@@ -117,44 +113,75 @@ def test_scaled_rows_with_rescaled_c_give_equal_scores():
     assert scaled.scores.tobytes() == straight.scores.tobytes()
 
 
-def test_lists_give_the_same_result_as_arrays():
-    X, y, _ = made()
-    assert same(debias.aflite(X.tolist(), y, **SMALL), debias.aflite(X, y, **SMALL))
+UNUSUAL = {
+    "bool": lambda X: X > 0,
+    "constant column": lambda X: np.c_[X, np.full(len(X), 1e6)],
+    "rank-deficient": lambda X: np.c_[X, X, X @ np.ones((6, 40))],
+    "far from zero": lambda X: X + 1e7,
+    "huge": lambda X: X * 1e30,
+    "tiny": lambda X: X * 1e-30,
+    "all zero": np.zeros_like,
+    "duplicates": lambda X: np.repeat(X[:24], 10, axis=0),
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda X: X.astype(np.float16),
-        lambda X: (X * 100).astype(np.int16),
-        lambda X: X > 0,
-        lambda X: np.c_[X, np.full(len(X), 1e6)],
-        lambda X: np.c_[X, X, X @ np.ones((6, 40))],
-        lambda X: X + 1e7,
-        lambda X: X * 1e30,
-        lambda X: X * 1e-30,
-        lambda X: np.zeros_like(X),
-        lambda X: np.repeat(X[:24], 10, axis=0),
-    ],
-    ids=[
-        "float16",
-        "int16",
-        "bool",
-        "constant column",
-        "rank-deficient",
-        "far from zero",
-        "huge",
-        "tiny",
-        "all zero",
-        "duplicates",
-    ],
-)
-def test_unusual_values_give_scores_between_0_and_1(change):
+@pytest.mark.parametrize("values", UNUSUAL)
+def test_unusual_values_give_scores_between_0_and_1(values):
     """A warning would fail the test, too."""
     X, y, ids = made()
-    result = debias.aflite(change(X), y, ids=ids, **SMALL)
+    result = debias.aflite(UNUSUAL[values](X), y, ids=ids, **SMALL)
     assert result.phases
     assert ((result.scores >= 0) & (result.scores <= 1)).all()
+
+
+@pytest.mark.long
+def test_first_run_logs_compilation(tmp_path):
+    """The next run loads the compiled code from the cache, if it could be written."""
+    code = (
+        "import logging, numba\n"
+        "logging.basicConfig(level=logging.INFO)\n"
+        "{}"
+        "from winosmith.debias import _kernel\n"
+        "_kernel.compile_loops()\n"
+        "print(sum(_kernel.count_votes.stats.cache_hits.values()))\n"
+    )
+    read_only = (
+        "from numba.core import caching\n"
+        "for locator in caching.CacheImpl._locator_classes:\n"
+        "    locator.ensure_cache_path = lambda self: (_ for _ in ()).throw(OSError('read-only'))\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for before, hits, logged in (
+        (read_only, "0", "NUMBA_CACHE_DIR"), ("", "0", "compiling AFLite"), ("", "1", ""),
+    ):  # fmt: skip
+        command = [sys.executable, "-c", code.format(before)]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert run.stdout.strip() == hits
+        assert logged in run.stderr
+
+
+PARAMETERS = [
+    ({"ensemble_size": 0}, "ensemble_size is 0; it must be a whole number, 1 or more"),
+    ({"train_size": 1}, "train_size is 1; it must be a whole number, 2 or more"),
+    ({"train_size": 2.5}, "whole number"),
+    ({"cutoff": 0}, "cutoff is 0; it must be a whole number, 1 or more, or a number above 0 and"),
+    ({"cutoff": 1.0}, "cutoff is 1.0; it must be a whole number, 1 or more, or a number above 0"),
+    ({"cutoff": 0.0}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"cutoff": float("nan")}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"cutoff": "1%"}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"threshold": 1.5}, "from 0 to 1"),
+    ({"threshold": float("nan")}, "from 0 to 1"),
+    ({"threshold": "high"}, "threshold is 'high'; it must be a number from 0 to 1"),
+    ({"C": 0}, "above 0"),
+    ({"C": float("inf")}, "above 0"),
+    ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
+    ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
+    ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
+    ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
+    ({"remove": "groups"}, "groups is missing"),
+    ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
+    ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
+]
 
 
 def test_separable_rows_are_removed_down_to_train_size():
@@ -164,15 +191,6 @@ def test_separable_rows_are_removed_down_to_train_size():
     assert result.stop_reason == "train size"
     assert len(result.kept) == SMALL["train_size"]
     assert all(phase.accuracy == 1.0 for phase in result.phases)
-
-
-def test_run_stops_after_a_phase_below_the_cutoff():
-    """The last phase still removes the rows that it found (Algorithm 1, lines 13-15)."""
-    X, y, ids = made()
-    result = debias.aflite(X, y, ids=ids, **SMALL)
-    assert result.stop_reason == "cutoff"
-    assert 0 < result.phases[-1].removed < SMALL["cutoff"]
-    assert all(phase.removed == SMALL["cutoff"] for phase in result.phases[:-1])
 
 
 def test_run_stops_when_one_class_is_left():
@@ -236,49 +254,6 @@ def test_groups_keep_twin_halves_out_of_training():
     assert free.accuracy < 0.45  # a half in the training set misleads about the other
 
 
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a new interpreter."""
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-
-FIRST_RUN = """
-import logging, numba
-logging.basicConfig(level=logging.INFO)
-{before}
-from winosmith.debias import _kernel
-_kernel.compile_loops()
-print(sum(_kernel.count_votes.stats.cache_hits.values()))
-"""
-
-
-@pytest.mark.long
-def test_first_run_logs_compilation(tmp_path: Path):
-    """The next run loads the compiled code from the cache."""
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    first = run_python(FIRST_RUN.format(before=""), **cache)
-    assert "compiling AFLite" in first.stderr
-    assert first.stdout.strip() == "0"
-    assert run_python(FIRST_RUN.format(before=""), **cache).stdout.strip() == "1"
-
-
-@pytest.mark.long
-def test_unwritable_cache_compiles_in_memory():
-    before = (
-        "from numba.core import caching\n"
-        "for locator in caching.CacheImpl._locator_classes:\n"
-        "    locator.ensure_cache_path = lambda self: (_ for _ in ()).throw(OSError('read-only'))"
-    )
-    run = run_python(FIRST_RUN.format(before=before))
-    assert "NUMBA_CACHE_DIR" in run.stderr
-    assert run.stdout.strip() == "0"
-
-
 def add_nan(X: NDArray[Any]) -> NDArray[Any]:
     """Return the rows with a NaN in row 7, column 2."""
     X = X.copy()
@@ -323,24 +298,7 @@ def test_invalid_arrays_are_refused(change, message):
         debias.aflite(arrays.pop("X"), arrays.pop("y"), **arrays, **SMALL)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ({"ensemble_size": 0}, "ensemble_size is 0; it must be a whole number, 1 or more"),
-        ({"train_size": 1}, "train_size is 1; it must be a whole number, 2 or more"),
-        ({"train_size": 2.5}, "whole number"),
-        (
-            {"cutoff": 0},
-            "cutoff is 0; it must be a whole number, 1 or more, or a number above 0 and below 1",
-        ),
-        ({"threshold": 1.5}, "from 0 to 1"),
-        ({"threshold": float("nan")}, "from 0 to 1"),
-        ({"threshold": "high"}, "threshold is 'high'; it must be a number from 0 to 1"),
-        ({"C": 0}, "above 0"),
-        ({"C": float("inf")}, "above 0"),
-        ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "message"), PARAMETERS)
 def test_parameters_out_of_range_are_refused(parameter, message):
     X, y, ids = made()
     with pytest.raises(InputError, match=message):
@@ -369,11 +327,7 @@ def test_labels_of_unsuitable_problems_are_refused_by_id():
         debias.get_problem_labels(Dataset())
 
 
-class StoppedError(Exception):
-    """An error that ends a run early."""
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, StoppedError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_run_stopped_after_any_phase_resumes_to_same_result(tmp_path, error):
     X, y, ids = made(columns=20)
     whole = debias.aflite(X, y, ids=ids, **SMALL)
@@ -391,41 +345,39 @@ def test_run_stopped_after_any_phase_resumes_to_same_result(tmp_path, error):
             assert file["removed_in"].max() == done - 1
     seen: list[debias.Phase] = []
     again = debias.aflite(X, y, ids=ids, checkpoint=path, on_phase=seen.append, **SMALL)
-    assert same(again, whole)
+    assert as_bytes(again) == as_bytes(whole)
     assert seen == []
 
 
-def test_checkpoint_is_valid_for_reordered_rows(tmp_path):
+def test_checkpoint_is_valid_for_reordered_rows_of_the_same_run(tmp_path):
     X, y, ids = made()
     path = tmp_path / "run.npz"
     whole = debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    before = path.read_bytes()
     turned = debias.aflite(X[::-1], y[::-1], ids=ids[::-1], checkpoint=path, **SMALL)
     assert turned.scores.tobytes() == whole.scores[::-1].tobytes()
-
-
-def test_checkpoint_of_another_run_is_refused(tmp_path):
-    X, y, ids = made()
-    path = tmp_path / "run.npz"
-    debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
-    before = path.read_bytes()
-    with pytest.raises(OutputError, match="seed 5, not 6"):
-        debias.aflite(X, y, ids=ids, checkpoint=path, **{**SMALL, "seed": 6})
-    with pytest.raises(OutputError, match=r"another run \(data"):
-        debias.aflite(X + 1, y, ids=ids, checkpoint=path, **SMALL)
-    with pytest.raises(OutputError, match="groups False, not True"):
-        debias.aflite(X, y, ids=ids, groups=ids, checkpoint=path, **SMALL)
+    for change, told in (
+        ({"seed": 6}, "seed 5, not 6"),
+        ({"groups": ids}, "groups False, not True"),
+        ({"X": X + 1}, r"another run \(data"),
+    ):
+        given_ = {"X": X, "y": y, "ids": ids, "checkpoint": path, **SMALL, **change}
+        with pytest.raises(OutputError, match=told):
+            debias.aflite(**given_)
     assert path.read_bytes() == before
-    other = tmp_path / "notes.npz"
-    for content in (b"not an archive", b"", b"PK\x03\x04 cut off"):
-        other.write_bytes(content)
+
+
+def test_file_that_is_not_a_checkpoint_is_refused(tmp_path):
+    X, y, ids = made()
+    np.savez(tmp_path / "other.npz", scores=X)
+    other = (tmp_path / "other.npz").read_bytes()
+    path = tmp_path / "notes.npz"
+    for content in (b"not an archive", b"", b"PK\x03\x04 cut off", other):
+        path.write_bytes(content)
         with pytest.raises(OutputError, match="not an AFLite checkpoint"):
-            debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
-    np.savez(other, scores=X)
-    with pytest.raises(OutputError, match="not an AFLite checkpoint"):
-        debias.aflite(X, y, ids=ids, checkpoint=other, **SMALL)
-    (tmp_path / "file").write_text("no folder")
-    with pytest.raises(OutputError, match="file"):
-        debias.aflite(X, y, ids=ids, checkpoint=tmp_path / "file" / "run.npz", **SMALL)
+            debias.aflite(X, y, ids=ids, checkpoint=path, **SMALL)
+    with pytest.raises(OutputError, match="notes"):
+        debias.aflite(X, y, ids=ids, checkpoint=path / "run.npz", **SMALL)
 
 
 def test_record_is_json_without_seconds():
@@ -439,4 +391,150 @@ def test_record_is_json_without_seconds():
     assert all(0 <= phase.accuracy <= 1 for phase in result.phases)
     with pytest.raises(ValueError, match="read-only"):
         result.kept[0] = 1
-    assert same(pickle.loads(pickle.dumps(result)), result)  # noqa: S301 - it was made here
+    again = pickle.loads(pickle.dumps(result))  # noqa: S301 - it was made here
+    assert as_bytes(again) == as_bytes(result)
+
+
+def run_on_telling_rows(rows: int = 240, *, turned: int = 0, **chosen: Any) -> Any:
+    """Filter rows of which two thirds reveal their label, unless the labels are turned."""
+    X, y, _ = made(rows, telling=2 / 3)
+    return debias.aflite(X, np.roll(y, turned), ids=range(rows), **{**SMALL, **chosen})
+
+
+@given(
+    target=st.integers(1, 260),
+    cutoff=st.one_of(st.integers(1, 90), st.floats(0.001, 0.9)),
+    threshold=st.sampled_from([0.0, 0.6, 0.75]),
+)
+@examples(40)
+def test_run_never_goes_below_its_target(target, cutoff, threshold):
+    """The stop reason is "target size" exactly if the target is reached."""
+    result = run_on_telling_rows(target_size=target, cutoff=cutoff, threshold=threshold)
+    assert len(result.kept) >= min(target, 240)
+    assert (result.stop_reason == "target size") == (len(result.kept) == target or target >= 240)
+    assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(240))
+    for phase in result.phases:
+        assert phase.removed == min(phase.cutoff, phase.candidates)
+        assert phase.cutoff <= phase.size - target
+
+
+def test_target_only_shortens_the_last_phase():
+    free, aimed = run_on_telling_rows(), run_on_telling_rows(target_size=185)
+    assert [len(rows) for rows in aimed.removed] == [12, 12, 12, 12, 7]
+    for ours, theirs in zip(aimed.removed[:4], free.removed, strict=False):
+        assert ours.tolist() == theirs.tolist()
+    assert set(aimed.removed[4].tolist()) <= set(free.removed[4].tolist())
+
+
+def test_unreachable_target_has_another_stop_reason():
+    result = run_on_telling_rows(turned=1, target_size=70, threshold=0.9)
+    assert result.stop_reason == "cutoff"
+    assert len(result.kept) > 70
+    below = run_on_telling_rows(cutoff=100, target_size=5, threshold=0.0)
+    assert (below.stop_reason, len(below.kept)) == ("train size", 40)
+
+
+def test_fractional_cutoff_applies_to_the_remaining_rows():
+    """It is at least one row."""
+    result = run_on_telling_rows(400, cutoff=0.05)
+    cutoffs = [phase.cutoff for phase in result.phases]
+    assert cutoffs == [round(0.05 * phase.size) for phase in result.phases]
+    assert len(cutoffs) > 4
+    assert cutoffs[0] == 20 > cutoffs[-1]
+    assert result.parameters["cutoff"] == 0.05
+    tiny = run_on_telling_rows(100, cutoff=1e-6, target_size=97)
+    assert [phase.removed for phase in tiny.phases] == [1, 1, 1]
+
+
+FEW: dict[str, Any] = {"ensemble_size": 8, "seed": 5}
+
+
+def make_groups(sizes: list[int], *, seed: int = 0) -> tuple[Any, Any, list[str]]:
+    """Return rows in groups of these sizes, the labels, and the groups.
+
+    Every second group reveals its labels.
+    """
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    y = rng.permutation(len(groups)) % 2
+    X = rng.normal(size=(len(groups), 4)).astype(np.float32)
+    telling = groups % 2 == 0
+    X[telling, 0] += np.where(y[telling], 4, -4)
+    return X, y, [f"g{number:03}" for number in groups]
+
+
+@given(
+    sizes=st.one_of(st.just([1] * 60), st.lists(st.integers(1, 4), min_size=20, max_size=60)),
+    cutoff=st.integers(1, 20),
+    target=st.one_of(st.none(), st.integers(1, 60)),
+    threshold=st.sampled_from([0.0, 0.5, 0.75]),
+)
+@examples(40)
+def test_groups_are_never_split(sizes, cutoff, target, threshold):
+    """Groups of one give the same result as rows."""
+    X, y, groups = make_groups(sizes)
+    chosen = {
+        "train_size": 10, "cutoff": cutoff, "target_size": target, "threshold": threshold,
+        "groups": groups, "ids": range(len(y)), **FEW,
+    }  # fmt: skip
+    result = debias.aflite(X, y, remove="groups", **chosen)
+    assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(len(y)))
+    for group in set(groups):
+        rows = [row for row, name in enumerate(groups) if name == group]
+        assert len({int(result.removal_phase[row]) for row in rows}) == 1
+        known = {float(score) for score in result.scores[list(rows)] if not np.isnan(score)}
+        assert len(known) <= 1
+    for phase, removed in zip(result.phases, result.removed, strict=True):
+        assert len(removed) == phase.removed <= max(cutoff, max(sizes))
+        assert (result.scores[removed] >= threshold).all()
+    assert len(result.kept) >= min(target or 0, len(y))
+    if max(sizes) == 1:
+        rows = debias.aflite(X, y, **chosen)
+        assert result.removal_phase.tobytes() == rows.removal_phase.tobytes()
+        assert result.scores.tobytes() == rows.scores.tobytes()
+        assert result.phases == rows.phases
+
+
+@pytest.mark.parametrize(
+    ("twins", "cutoff", "target", "removed"), [(60, 6, 101, [6, 6, 6]), (40, 1, 70, [2] * 5)]
+)
+def test_cutoffs_and_targets_count_whole_groups(twins, cutoff, target, removed):
+    """A run ends above its target if no group fits, and removes at least one group per phase."""
+    X, y, groups = make_groups([2] * twins)
+    result = debias.aflite(
+        X, y, groups=groups, remove="groups", train_size=20, cutoff=cutoff, target_size=target,
+        threshold=0.6, ids=range(2 * twins), **FEW,
+    )  # fmt: skip
+    assert [phase.removed for phase in result.phases if phase.removed] == removed
+    assert (result.stop_reason, len(result.kept)) == ("target size", 2 * twins - sum(removed))
+
+
+def test_group_score_pools_the_predictions_of_its_rows():
+    """For example, 4 of 4 and 1 of 4 are 5 of 8."""
+    groups = np.array([0, 0, 1, 2, 2])
+    correct, total = np.array([4, 1, 3, 4, 3], np.int32), np.full(5, 4, np.int32)
+    together = pool_by_group(correct, groups), pool_by_group(total, groups)
+    assert together[0].tolist() == [5, 5, 3, 7, 7]
+    assert together[1].tolist() == [8, 8, 4, 8, 8]
+    chosen = select(*together, threshold=0.75, cutoff=5, seed=0, phase=0, groups=groups)
+    assert (chosen.removed.tolist(), chosen.candidates) == ([2, 3, 4], 3)
+
+
+def test_next_group_that_fits_the_cutoff_is_removed():
+    """Groups are removed in order of their scores, skipping those that don't fit."""
+    groups = np.array([0, 0, 1, 1, 2])
+    correct, total = np.array([9, 9, 8, 8, 7], np.int32), np.full(5, 10, np.int32)
+    chosen = select(correct, total, threshold=0.5, cutoff=3, seed=0, phase=0, groups=groups)
+    assert chosen.removed.tolist() == [0, 1, 4]
+
+
+def test_tied_groups_are_removed_at_random():
+    groups = np.repeat(np.arange(200), 2)
+    everyone = np.full(400, 4, np.int32)
+    drawn = [
+        select(everyone, everyone, threshold=0.5, cutoff=40, seed=seed, phase=0, groups=groups)
+        for seed in range(20)
+    ]
+    assert {(s.candidates, s.tied, s.tied_removed) for s in drawn} == {(400, 400, 40)}
+    assert len({s.removed.tobytes() for s in drawn}) == 20
+    assert abs(np.mean([s.removed.mean() for s in drawn]) - 199.5) < 4 * 115.5 / np.sqrt(400)

@@ -1,4 +1,4 @@
-"""AFLite against Algorithm 1 written with scikit-learn, its individual steps, and ties."""
+"""AFLite against Algorithm 1 written with scikit-learn; its compiled sums, and single steps."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.conftest import examples
 from winosmith import debias
 from winosmith.debias._ensemble import Ensemble, Settings, open_ensemble
-from winosmith.debias._kernel import Kernel
+from winosmith.debias._kernel import CLOSE_MARGIN, Kernel
 from winosmith.debias._rows import (
     TIES,
     check_rows,
@@ -25,7 +25,6 @@ from winosmith.debias._rows import (
 )
 from winosmith.debias._selection import make_histogram, reaches_threshold, select
 from winosmith.debias._solver import minimize, minimize_by_newton
-from winosmith.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -303,184 +302,46 @@ def test_training_rows_are_drawn_uniformly():
     assert np.abs(counts / 4000 - 0.4).max() < 5 * np.sqrt(0.24 / 4000)
 
 
-SMALL: dict[str, Any] = {"ensemble_size": 8, "train_size": 60, "seed": 5}
+def make_kernel_input(
+    count: int = 700,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], Any, Any]:
+    """Return a basis, labels, the remaining rows (all except 89), and partitions of every size."""
+    rng = np.random.default_rng(2)
+    X = copy_aligned(rng.normal(size=(count, 32)))
+    y = rng.integers(2, size=count).astype(np.float32)
+    rows = np.sort(rng.choice(count, count - 89, replace=False)).astype(np.int32)
+    sizes = (611, 300, 129, 7, 1)
+    parts = [np.sort(rng.choice(611, n, replace=False)).astype(np.int32) for n in sizes]
+    return X, y, rows, parts
 
 
-def made(rows: int = 240, *, seed: int = 0) -> tuple[Any, Any]:
-    """Return rows, two thirds of which reveal their label, and the labels."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, 6)).astype(np.float32)
-    y = rng.permutation(rows) % 2
-    telling = 2 * rows // 3
-    X[:telling, 0] += np.where(y[:telling], 3, -3)
-    return X, y
+def make_weights(classifiers: int) -> Floats:
+    """Return weights that leave sigmoids unsaturated."""
+    return np.random.default_rng(classifiers).normal(size=(classifiers, 32)) / 6
 
 
-@given(
-    target=st.integers(1, 260),
-    cutoff=st.one_of(st.integers(1, 90), st.floats(0.001, 0.9)),
-    threshold=st.sampled_from([0.0, 0.6, 0.75]),
-)
-@examples(40)
-def test_run_never_goes_below_its_target(target, cutoff, threshold):
-    """The stop reason is "target size" exactly if the target is reached."""
-    X, y = made()
-    result = debias.aflite(
-        X, y, target_size=target, cutoff=cutoff, threshold=threshold, ids=range(240), **SMALL
-    )
-    assert len(result.kept) >= min(target, 240)
-    assert (result.stop_reason == "target size") == (len(result.kept) == target or target >= 240)
-    assert sorted(np.concatenate([result.kept, *result.removed]).tolist()) == list(range(240))
-    for phase in result.phases:
-        assert phase.removed == min(phase.cutoff, phase.candidates)
-        assert phase.cutoff <= phase.size - target
+def test_gradients_match_the_formula() -> None:
+    X, y, rows, parts = make_kernel_input()
+    W = make_weights(5)
+    gradient = Kernel(X, y).make_gradient(rows, parts)
+    G, some = gradient(W, np.arange(5)), gradient(W[[3, 1]], np.array([3, 1]))
+    for j, part in enumerate(parts):
+        x = X[rows[part]].astype(np.float64)
+        wanted = (expit(x @ W[j]) - y[rows[part]]) @ x
+        np.testing.assert_allclose(G[j], wanted, rtol=2e-5, atol=5e-4)
+    np.testing.assert_allclose(some, G[[3, 1]], rtol=2e-5, atol=5e-4)
 
 
-def test_target_only_shortens_the_last_phase():
-    X, y = made()
-    free = debias.aflite(X, y, cutoff=12, ids=range(240), **SMALL)
-    aimed = debias.aflite(X, y, cutoff=12, target_size=185, ids=range(240), **SMALL)
-    assert [len(rows) for rows in aimed.removed] == [12, 12, 12, 12, 7]
-    for ours, theirs in zip(aimed.removed[:4], free.removed, strict=False):
-        assert ours.tolist() == theirs.tolist()
-    assert set(aimed.removed[4].tolist()) <= set(free.removed[4].tolist())
-
-
-def test_unreachable_target_has_another_stop_reason():
-    X, y = made()
-    turned = np.roll(y, 1)  # labels unrelated to the rows
-    chosen = {"threshold": 0.9, "ids": range(240), **SMALL}
-    result = debias.aflite(X, turned, cutoff=12, target_size=70, **chosen)
-    assert result.stop_reason == "cutoff"
-    assert len(result.kept) > 70
-    below = debias.aflite(X, y, cutoff=100, target_size=5, threshold=0.0, ids=range(240), **SMALL)
-    assert (below.stop_reason, len(below.kept)) == ("train size", 40)
-
-
-def test_fractional_cutoff_applies_to_the_remaining_rows():
-    X, y = made(400)
-    result = debias.aflite(X, y, cutoff=0.05, ids=range(400), **SMALL)
-    assert len(result.phases) > 4
-    assert [phase.cutoff for phase in result.phases] == [
-        round(0.05 * phase.size) for phase in result.phases
-    ]
-    assert result.phases[0].cutoff == 20 > result.phases[-1].cutoff
-    assert result.parameters["cutoff"] == 0.05
-
-
-def test_cutoff_below_one_row_removes_one_row():
-    X, y = made(100)
-    result = debias.aflite(X, y, cutoff=1e-6, target_size=97, ids=range(100), **SMALL)
-    assert [phase.removed for phase in result.phases] == [1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        (
-            {"cutoff": 1.0},
-            "cutoff is 1.0; it must be a whole number, 1 or more, or a number above 0 and",
-        ),
-        ({"cutoff": 0.0}, "cutoff is .*, or a number above 0 and below 1"),
-        ({"cutoff": float("nan")}, "cutoff is .*, or a number above 0 and below 1"),
-        ({"cutoff": "1%"}, "cutoff is .*, or a number above 0 and below 1"),
-        ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
-        ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
-        ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
-        ({"remove": "groups"}, "groups is missing"),
-        ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
-        ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
-    ],
-)
-def test_target_and_null_settings_out_of_range_are_refused(parameter, message):
-    X, y = made()
-    with pytest.raises(InputError, match=message):
-        debias.aflite(X, y, **{**SMALL, **parameter})
-
-
-N = 40
-"""Number of problems of each sort."""
-
-Made = tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.intp]]
-
-
-def make_tied_options(seed: int, sizes: tuple[int, ...], common: float) -> Made:
-    """Return options' vectors, keys and numbers of options; half of the problems have only ties.
-
-    The correct options of the first half are shifted along one shared direction; each option of
-    the
-    other half has a direction of its own. All vectors are rotated, so that none are exactly
-    orthogonal in single precision, and perturbed by half of the last digit.
-
-    Args:
-        seed: seed of the keys and of the perturbation.
-        sizes: numbers of options of the problems, repeated in turn.
-        common: distance of all options from the origin, in one direction.
-    """
-    rng = np.random.default_rng([seed, 1])
-    options = np.resize(sizes, 2 * N)
-    key = rng.integers(options)
-    width = 1 + int(options.sum())
-    turned = np.linalg.qr(np.random.default_rng(len(sizes)).normal(size=(width + 1, width + 1)))[0]
-    X = np.zeros((2 * N, max(sizes), width + 1))
-    there = np.arange(max(sizes)) < options[:, None]
-    X[there] = np.eye(width + 1)[1:-1]
-    X[:N, :, 1:-1] = 0
-    X[np.arange(N), key[:N], 0] = 1
-    X[there, -1] = common
-    shaken = (X @ turned) * (1 + 2.0**-24 * rng.uniform(-1, 1, X.shape))
-    return shaken.astype(np.float32), key, options
-
-
-@examples(5)
-@given(
-    seed=st.integers(0, 1000),
-    sizes=st.sampled_from([(2,), (3,), (2, 3, 5)]),
-    common=st.sampled_from([0.0, 3.0]),
-)
-def test_problems_that_share_nothing_are_predicted_by_chance(
-    seed: int, sizes: tuple[int, ...], common: float
-) -> None:
-    """They score 1 over their number of options in verify and probe, and their margins are 0."""
-    X, key, options = make_tied_options(seed, sizes, common)
-    blocks = [(row,) for row in range(len(X))]
-    right = (N + (1 / options[N:]).sum()) / len(X)
-    how = {"options": options, "blocks": blocks, "ids": range(len(X)), "splits": 1, "draws": 20}
-    found = debias.verify(X, key, lambda rows: rows, **how).after["linear"].accuracy
-    assert found == pytest.approx(right, abs=1e-9)
-    assert debias.probe(X, key, blocks, options=options).accuracy == pytest.approx(right, abs=1e-9)
-    there = np.arange(X.shape[1]) < options[:, None]
-    for aim in ("error", "chance"):
-        mirrored = debias.mirror(
-            X[there], items=np.repeat(np.arange(len(X)), options), key=key, aim=aim
-        )
-        assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
-
-
-@examples(5)
-@given(seed=st.integers(0, 1000))
-def test_difference_vectors_with_rounding_residue_are_ties(seed: int) -> None:
-    """The tiny difference of two long vectors is a tie, whichever way it points."""
-    X, key, _ = make_tied_options(seed, (2,), 0.0)
-    turns, blocks = X[:, 1] - X[:, 0], [(row,) for row in range(len(X))]
-    long = X[np.arange(10), key[:10]]
-    turns[N : N + 10] = np.nextafter(long, 9) - long
-    assert 0 < np.abs(turns[N : N + 10]).max() < 1e-6
-    how = {"blocks": blocks, "ids": range(len(X)), "splits": 1, "draws": 20}
-    found = debias.verify(turns, key, lambda rows: rows, **how).after["linear"].accuracy
-    assert (found, debias.probe(turns, key, blocks).accuracy) == (0.75, 0.75)
-    mirrored = debias.mirror(turns, key=key, aim="chance")
-    assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
-
-
-def test_one_long_vector_does_not_turn_small_margins_into_ties() -> None:
-    """The rounding tolerance depends on each unit's own length, with two options and with three."""
-    rng = np.random.default_rng(0)
-    key = np.arange(600) % 2
-    X = rng.normal(size=(600, 20))
-    X[:, 0] = np.where(key == 1, 1e-3, -1e-3)  # small margins far above rounding
-    X[0] *= 2000
-    assert debias.mirror(X, key=key, aim="chance").ties == 0
-    three = np.stack([X, -X, np.zeros_like(X)], 1)
-    items = np.repeat(np.arange(600), 3)
-    assert debias.mirror(three.reshape(-1, 20), items=items, key=1 - key, aim="chance").ties == 0
+@pytest.mark.parametrize("count", [700, 9_000])
+def test_votes_match_the_decision_values(count: int) -> None:
+    X, y, rows, parts = make_kernel_input(count)
+    W = make_weights(5)
+    W[4] = 0.0  # every vote of this classifier is close
+    correct, total, close = Kernel(X, y).count_votes(rows, parts, W)
+    Z = X[rows].astype(np.float64) @ W.T
+    held = np.ones(Z.shape, bool)
+    for j, part in enumerate(parts):
+        held[part, j] = False
+    assert total.tolist() == held.sum(axis=1).tolist()
+    assert correct.tolist() == (held & ((Z > 0) == y[rows, None])).sum(axis=1).tolist()
+    assert close == (held & (np.abs(Z) < CLOSE_MARGIN)).sum() >= 610

@@ -1,6 +1,7 @@
 """The mirror filter: invariances, threshold, results against other code, and bad input."""
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from tests.conftest import examples
-from winosmith import Dataset, Problem, debias
 from winosmith.debias import MirrorResult, mirror
 from winosmith.debias._logit import Logit
 from winosmith.debias._mirror import _draw_key_shifts, _draw_uniform_numbers, _find_threshold
@@ -98,39 +98,40 @@ def test_each_unit_is_kept_or_removed(how: dict[str, Any]) -> None:
     assert (np.diff(found.removed) > 0).all()
 
 
-@pytest.mark.parametrize("workers", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_executors_do_not_change_any_bit(workers: Any) -> None:
-    V, key = make_planted_units(3)
-    alone = mirror(V, key=key)
-    with workers(3 if workers is ThreadPoolExecutor else 2) as executor:
-        assert same(mirror(V, key=key, executor=executor), alone)
+@pytest.mark.parametrize(
+    ("drawn", "units", "how"),
+    [
+        ((4, 120), (0, 50, 119), {}),
+        ((4, 120), (0, 50, 119), {"ids": [f"u{number}" for number in range(120)]}),
+        ((5, 200), (slice(40, 44),), {"blocks": [number // 4 for number in range(200)]}),
+        ((13, 3000, 0.6, 70), (3, 21, 2999), {"ids": range(3000), "aim": "chance"}),
+    ],
+    ids=["without ids", "with ids", "whole block", "long vectors"],
+)
+def test_flipped_key_flips_the_units_own_margin(drawn: Any, units: Any, how: Any) -> None:
+    """To the last bit: no model that scores a unit was fitted on it or on its block.
 
-
-@pytest.mark.parametrize("ids", [True, False])
-def test_flipped_key_flips_the_units_own_margin(ids: bool) -> None:
-    """To the last bit: no model that scores a unit was fitted on it."""
-    V, key = make_planted_units(4, 120)
-    named = [f"u{number}" for number in range(len(V))] if ids else None
-    before = mirror(V, key=key, ids=named).margins
-    for unit in (0, 50, 119):
+    This is exact although other folds' models change. Long vectors need more steps.
+    """
+    V, key = make_planted_units(*drawn)
+    V[:40] *= 30 if len(V) == 3000 else 1
+    before = mirror(V, key=key, **how).margins
+    for unit in units:
         other = key.copy()
         other[unit] = ~other[unit]
-        assert mirror(V, key=other, ids=named).margins[unit] == -before[unit]
+        after = mirror(V, key=other, **how).margins
+        assert np.array_equal(after[unit], -before[unit])
+        assert (after != before).sum() > len(V) / 2
 
 
-def test_flipped_keys_of_a_block_flip_its_margins() -> None:
-    """Units of a block are scored by models fitted on other blocks."""
-    V, key = make_planted_units(5, 200)
-    blocks = [number // 4 for number in range(200)]
-    before = mirror(V, key=key, blocks=blocks).margins
-    other = key.copy()
-    other[40:44] = ~other[40:44]
-    assert (mirror(V, key=other, blocks=blocks).margins[40:44] == -before[40:44]).all()
-
-
-def test_unit_without_a_block_is_its_own_block() -> None:
+@pytest.mark.parametrize(
+    ("how", "workers"),
+    [({"blocks": [None] * 60}, None), ({}, ThreadPoolExecutor), ({}, ProcessPoolExecutor)],
+)
+def test_executors_and_blocks_of_one_change_no_bit(how: dict[str, Any], workers: Any) -> None:
     V, key = make_planted_units(5, 60)
-    assert same(mirror(V, key=key, blocks=[None] * 60), mirror(V, key=key))
+    with workers(2) if workers else nullcontext() as executor:
+        assert same(mirror(V, key=key, executor=executor, **how), mirror(V, key=key))
 
 
 def test_margins_match_scikit_learns_logistic_regression() -> None:
@@ -161,19 +162,6 @@ def test_margins_of_many_options_match_a_conditional_logit() -> None:
     for unit, part in enumerate(parts):
         lead = np.diff(np.sort(part)[-2:])[0] * (1 if part.argmax() == key[unit] else -1)
         assert abs(found.margins[unit] - lead) < 5e-3
-
-
-def test_flipped_key_flips_its_margin_among_3000_units() -> None:
-    """Exact although other folds' models change: some vectors are long and need more steps."""
-    V, key = make_planted_units(13, 3000, 0.6, columns=70)
-    V[:40] *= 30  # the models that see these take more steps than others
-    before = mirror(V, key=key, ids=range(3000), aim="chance").margins
-    for unit in (3, 21, 2999):
-        other = key.copy()
-        other[unit] = ~other[unit]
-        after = mirror(V, key=other, ids=range(3000), aim="chance").margins
-        assert after[unit] == -before[unit]
-        assert (after != before).sum() > 2000
 
 
 def test_conditional_logit_reaches_scipys_optimum() -> None:
@@ -329,8 +317,7 @@ def test_thinning_balances_the_signs_at_every_margin() -> None:
 def test_random_number_of_a_unit_depends_only_on_its_id() -> None:
     """Units without ids are drawn by the seed.
 
-    With another seed and fewer units, a removed unit is removed again if its removal is at least
-    as
+    With another seed and fewer units, a removed unit is removed again if its removal is at least as
     likely.
     """
     V, key = make_planted_units(8, 2000, 0.4)
@@ -435,54 +422,3 @@ def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
 def test_parameters_out_of_range_are_refused(how: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(how))):
         mirror(V_OK, **how)
-
-
-def _twin(name: str, first: int) -> list[Problem]:
-    options = ("box", "bin")
-    return [
-        Problem(f"{name}-a", f"The {name} is in the _ as it is old.", options, first, name),
-        Problem(f"{name}-b", f"The {name} is in the _ as it is new.", options, 1 - first, name),
-    ]
-
-
-def test_copies_of_a_half_do_not_change_its_twins_unit() -> None:
-    pool = Dataset([*_twin("cup", 0), *_twin("jug", 1)])
-    X = np.array([[3.0, 1], [2, 0], [1, 0], [1, 5]])
-    units = debias.make_twin_units(pool, X)
-    assert units.V.tolist() == [[1, 1], [0, 5]]
-    copied = Dataset([*pool, Problem("x", pool[0].sentence, pool[0].options, 0)])
-    more = debias.make_twin_units(copied, np.append(X, X[:1], axis=0))
-    assert more.V.tolist() == units.V.tolist()
-    assert more.rows == ((0, 1, 4), (2, 3))
-    assert more.kinds == ("twin", "twin")
-
-
-def test_row_order_does_not_change_units() -> None:
-    twins = [problem for number in range(30) for problem in _twin(f"cup {number}", number % 2)]
-    copied = [Problem(f"{one.id} {n}", one.sentence, one.options, one.answer)
-              for one in twins[::2] for n in range(2)]  # fmt: skip
-    pool = Dataset([*twins, *copied])
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(len(pool), 6)).astype(np.float32)
-    order = rng.permutation(len(pool))
-    one, other = (
-        debias.make_twin_units(pool, X),
-        debias.make_twin_units(pool.select(order.tolist()), X[order]),
-    )
-    at = [other.ids.index(name) for name in one.ids]
-    assert other.V[at].tobytes() == one.V.tobytes()
-    assert [other.kinds[unit] for unit in at] == list(one.kinds)
-
-
-def test_family_shares_a_block_and_similar_twins_do_not() -> None:
-    pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
-    X = np.ones((4, 2))
-    assert len(set(debias.make_twin_units(pool, X).blocks)) == 2
-    from winosmith.lineage import make_child
-
-    child = make_child(
-        pool[0], "The old cup is in the _ as it is old.", pool[0].options, 0, source="person"
-    )
-    family = debias.make_twin_units(Dataset([*pool, child]), np.ones((5, 2)))
-    assert len(set(family.blocks)) == 2
-    assert sorted(family.kinds) == ["single", "twin", "twin"]

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Problem, practice
-from winosmith.debias._clues import find_associations, group_words_by_role
+from winosmith.debias._clues import (
+    Associations,
+    find_associations,
+    group_words_by_role,
+    make_clue_table,
+    make_passages,
+)
 from winosmith.errors import DataError
 
 MONKEY = "The monkey loved to play with the balls but ignored the blocks because he found _ {}."
@@ -232,3 +238,36 @@ def test_problems_winogrande_removed_have_more_clues(
     )
     assert (there.problems, there.toward, there.away) == (4899, 384, 291)
     assert (gone.problems, gone.toward, gone.away) == (5335, 621, 172)
+
+
+@pytest.fixture(scope="module")
+def found() -> Associations:
+    """Return the clues of twelve twins whose answers one word reveals."""
+    halves = [
+        Problem(f"{n}{t}", f"Topic {n} & more: the _ was {t}.", options, options.index(o), str(n))
+        for n in range(12)
+        for options in [("stone", "leaf") if n % 2 else ("leaf", "stone")]
+        for t, o in (("heavy", "stone"), ("light", "leaf"))
+    ]
+    return find_associations(Dataset(halves))
+
+
+def test_marked_passages_join_to_the_sentence(found: Associations) -> None:
+    (group,) = make_passages(
+        found.select_strongest(range(24), 1), {0: ("removed in phase 2", False)}
+    )
+    assert len(group) == 2
+    assert "".join(part.text for part in group[0].parts) == found.dataset[0].sentence
+    assert [(part.text, part.mark) for part in group[0].parts if part.mark] == [("heavy", "toward")]
+    assert (group[0].status, group[0].kept) == ("removed in phase 2", False)
+    assert (group[1].status, group[1].kept) == ("", None)
+    assert group[0].clues[0] == "“stone” + “heavy” → stone: correct in 11 of 11 other problems"
+
+
+def test_clue_table_counts_directions_by_subset(found: Associations) -> None:
+    """Counts and fractions: clues that point to the answer, and clues that point away from it."""
+    table = make_clue_table(found, {"all": range(24), "none": []})
+    assert [list(row) for row in table.rows] == [
+        ["all", 24, 24, 1.0, 0, 0.0],
+        ["none", 0, 0, 0.0, 0, 0.0],
+    ]

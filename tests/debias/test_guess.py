@@ -1,10 +1,11 @@
-"""Verification of filters on halves of the data that they saw separately."""
+"""Guessers: verification of filters on halves that they saw separately, and linear probes."""
 
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from winosmith import debias, metrics
+from winosmith.debias import probe
 from winosmith.errors import DataError, InputError
 
 QUICK = {"splits": 2, "draws": 20}
@@ -175,18 +176,22 @@ def test_intercept_is_only_for_vectors_without_a_sign():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((1200, 5)), (np.arange(1200) % 4 == 0).astype(int)
     blocks = [(row,) for row in range(1200)]
-    turned = debias.verify(X, y, everything, blocks=blocks, **QUICK).after["linear"]
-    assert turned.chance == 0.5
-    assert turned.low < 0.5 < turned.high
-    free = debias.verify(X, y, everything, blocks=blocks, flips_sign=False, **QUICK).after["linear"]
-    assert free.accuracy == pytest.approx(0.75, abs=0.02)
-    assert free.chance == pytest.approx(0.75, abs=0.01)
+    for flips_sign in (True, False):
+        verified = debias.verify(X, y, everything, blocks=blocks, flips_sign=flips_sign, **QUICK)
+        probed = probe(X[:600], y[:600], blocks[:600], flips_sign=flips_sign)
+        for found in (verified.after["linear"], probed):
+            assert found.chance == pytest.approx(0.5 if flips_sign else 0.75, abs=0.01)
+            if flips_sign:
+                assert found.low < 0.5 < found.high
+            else:
+                assert found.accuracy == pytest.approx(0.75, abs=0.02)
 
 
 def test_zero_vectors_score_one_half():
     X, y, pairs, _ = twins(200)
     found = debias.verify(0 * X, y, everything, blocks=pairs, **QUICK)
     assert {(one.accuracy, one.low, one.high) for one in found.after.values()} == {(0.5, 0.5, 0.5)}
+    assert probe(0 * X, y, pairs).accuracy == 0.5
 
 
 def test_intervals_of_more_guessers_are_wider():
@@ -207,8 +212,7 @@ def test_intervals_of_more_guessers_are_wider():
 def test_false_alarm_rate_is_compatible_with_five_percent(method):
     """Labels are unrelated to the vectors.
 
-    An alarm is a guesser whose interval excludes chance. The lower end of Wilson's interval of
-    the
+    An alarm is a guesser whose interval excludes chance. The lower end of Wilson's interval of the
     rate is at most 5 %.
     """
     sets, alarms = 60, 0
@@ -221,27 +225,35 @@ def test_false_alarm_rate_is_compatible_with_five_percent(method):
     assert metrics.wilson_interval(alarms, sets)[0] <= 0.05
 
 
-def test_too_few_blocks_and_invalid_filters_are_refused():
+REFUSED = [
+    ({"X": np.ones((38, 8)), "y": np.arange(38) // 19, "blocks": [(n, n + 19) for n in range(19)]},
+     r"there are 19 blocks .* requires 20"),
+    ({"kept": lambda rows: rows[:10], "ids": range(200)},
+     r"filter kept 5 blocks .* requires 10 or more$"),
+    ({"kept": lambda rows: np.arange(200)}, "must return some of the given rows"),
+    ({"others": {"other": np.ones((100, 8))}}, "other: there are 100 vectors for 200 problems"),
+    ({"ids": range(199)}, "X has 200 rows, but ids has 199 entries"),
+    ({"X": np.ones((200, 3, 2)), "options": [3] * 200, "ids": range(199)},
+     "X has 200 rows, but ids has 199 entries"),
+    ({"draws": 19}, "draws is 19; it must be a whole number, 20 or more"),
+    ({"splits": 0}, "splits is 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "told"), REFUSED)
+def test_too_few_blocks_and_invalid_filters_are_refused(change, told):
     X, y, pairs, _ = twins(200)
-    with pytest.raises(DataError, match=r"there are 19 blocks .* requires 20"):
-        debias.verify(X[:38], y[:38], everything, blocks=pairs[:19], **QUICK)
-    with pytest.raises(DataError, match=r"filter kept 5 blocks .* requires 10 or more$"):
-        debias.verify(X, y, lambda rows: rows[:10], blocks=pairs, ids=range(200), **QUICK)
-    with pytest.raises(DataError, match="must return some of the given rows"):
-        debias.verify(X, y, lambda rows: np.arange(200), blocks=pairs, **QUICK)
-    with pytest.raises(DataError, match="other: there are 100 vectors for 200 problems"):
-        debias.verify(X, y, everything, blocks=pairs, others={"other": X[:100]}, **QUICK)
-    with pytest.raises(DataError, match="X has 200 rows, but ids has 199 entries"):
-        debias.verify(X, y, everything, blocks=pairs, ids=range(199), **QUICK)
-    with pytest.raises(DataError, match="X has 200 rows, but ids has 199 entries"):
-        debias.verify(
-            np.ones((200, 3, 2)), y, everything, blocks=pairs, options=[3] * 200, ids=range(199),
-            **QUICK,
-        )  # fmt: skip
-    with pytest.raises(InputError, match="draws is 19; it must be a whole number, 20 or more"):
-        debias.verify(X, y, everything, blocks=pairs, draws=19)
-    with pytest.raises(InputError, match="splits is 0"):
-        debias.verify(X, y, everything, blocks=pairs, splits=0)
+    given = {
+        "X": X,
+        "y": np.array(change.get("y", y)),
+        "kept": everything,
+        "blocks": pairs,
+        **QUICK,
+    }
+    chosen = {**given, **change, "y": given["y"]}
+    rows = [chosen.pop(name) for name in ("X", "y", "kept")]
+    with pytest.raises((DataError, InputError), match=told):
+        debias.verify(*rows, **chosen)
 
 
 def test_progress_counts_filtered_and_measured_halves():
@@ -249,3 +261,58 @@ def test_progress_counts_filtered_and_measured_halves():
     steps = []
     debias.verify(X, y, everything, blocks=pairs, on_step=lambda *step: steps.append(step), **QUICK)
     assert steps == [(done, 8) for done in range(1, 9)]
+
+
+def data(signal, rows=2000, seed=0):
+    """Return embeddings in which one direction carries the label with that strength."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 2
+    X = rng.standard_normal((rows, 5))
+    X[:, 0] += signal * (2 * y - 1)
+    return X, y, [(row, row + 1) for row in range(0, rows, 2)]
+
+
+def test_probe_accuracy_matches_the_normal_distribution():
+    """The direction is one standard deviation from the boundary."""
+    found = probe(*data(1.0))
+    assert found.low < 0.8413 < found.high
+    assert (found.chance, found.n) == (0.5, 2000)
+
+
+def test_interval_on_noise_covers_one_half():
+    covered = [p.low <= 0.5 <= p.high for p in (probe(*data(0.0, 200, seed)) for seed in range(40))]
+    assert sum(covered) >= 34
+
+
+def test_interval_of_single_problems_is_1_96_standard_errors():
+    X, y, _ = data(0.4, rows=200)
+    found = probe(X, y, [(row,) for row in range(200)])
+    error = np.sqrt(found.accuracy * (1 - found.accuracy) / 199)
+    assert found.high - found.accuracy == pytest.approx(1.96 * error, rel=1e-3)
+
+
+def test_groups_are_not_split_over_folds():
+    """Two copies with opposite labels then teach nothing about each other."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((300, 50)), 2, axis=0)
+    y = np.tile([0, 1], 300)
+    groups = [(row, row + 1) for row in range(0, 600, 2)]
+    assert probe(X, y, groups).accuracy == pytest.approx(0.5)
+
+
+def test_copies_in_one_block_do_not_narrow_the_interval():
+    X, y, groups = data(0.4, rows=600)
+    once = probe(X, y, groups)
+    thrice = probe(
+        np.tile(X, (3, 1)),
+        np.tile(y, 3),
+        [[row + 600 * copy for row in rows for copy in range(3)] for rows in groups],
+    )
+    assert thrice.accuracy == pytest.approx(once.accuracy, abs=0.01)
+    assert thrice.high - thrice.low > 0.97 * (once.high - once.low)
+
+
+def test_too_few_groups_are_refused():
+    X, y, groups = data(1.0, rows=6)
+    with pytest.raises(DataError, match="5 folds needs 5 groups or more, but there are 3"):
+        probe(X, y, groups)
