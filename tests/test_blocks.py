@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -88,7 +87,7 @@ def test_order_of_halves_does_not_reveal_the_answer():
     assert 160 < sum(firsts) < 240
 
 
-def test_635_of_dprs_661_twins_share_a_block_without_their_ids(data_dir: Path) -> None:
+def test_635_of_dprs_661_twins_share_a_block_without_their_ids(data_dir):
     data = formats.read(data_dir / "dpr/train.c.txt")
     found = find_blocks(Dataset(replace(problem, twin_id=None) for problem in data))
     block = {row: number for number, rows in enumerate(found) for row in rows}
@@ -149,59 +148,50 @@ def test_block_of_20000_family_members_needs_no_pairwise_comparison():
 
 
 def test_drawn_sets_are_disjoint_and_consist_of_whole_blocks():
+    """All problems can't be drawn."""
     data = make_twins(50)
     order = shuffle_blocks(data, 0)
     one, two = draw_blocks(order, range(100), [15, 10])
     assert (len(one), len(two)) == (16, 10)
     assert set(one).isdisjoint(two)
     assert all(row ^ 1 in {*one} for row in one)
-
-
-def test_drawing_all_problems_is_refused():
-    data = make_twins(5)
     with pytest.raises(DataError, match="no problems would remain"):
-        draw_blocks(shuffle_blocks(data, 0), range(10), [6, 4])
+        draw_blocks(order, range(100), [60, 40])
 
 
-CUP = Problem("a", "The cup hit the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
-
-
-@pytest.mark.parametrize(
-    "copy",
-    [
-        replace(CUP, answer=1),
-        replace(CUP, answer=None),
-        replace(CUP, twin_id="t"),
-        replace(CUP, options=("jug", "cup")),
-        replace(CUP, options=("Cup", "JUG ")),
-        replace(CUP, sentence="the Cup hit  the jug and _ broke ."),
-        replace(CUP, pronoun="It"),
-        replace(CUP, pronoun=None),
-    ],
-)
-def test_copies_may_differ_in_answer_twin_and_order_of_options(copy: Problem) -> None:
-    """Case, spaces and a missing pronoun make no difference either."""
-    both = Dataset([CUP, replace(copy, id="b")])
-    assert find_copies(both) == [[0, 1]]
-    assert len(find_blocks(both)) == 1
+CUP = Problem("a", "The cup hit the jug in a café and _ broke.", ("cup", "jug"), 0, pronoun="it")
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("change", "is_copy"),
     [
-        replace(CUP, pronoun="that"),
-        replace(CUP, options=("cup", "the jug")),
-        replace(CUP, options=("cup", "jug", "floor")),
-        replace(CUP, sentence="The cup hit the jug and _ broke"),
-        replace(CUP, sentence="_ hit the jug and it broke."),
+        ({"answer": 1}, True),
+        ({"answer": None}, True),
+        ({"twin_id": "t"}, True),
+        ({"options": ("jug", "cup")}, True),
+        ({"options": ("Cup", "JUG ")}, True),
+        ({"sentence": "the Cup hit  the jug in a cafe\u0301 and _ broke ."}, True),
+        ({"pronoun": "It"}, True),
+        ({"pronoun": None}, True),
+        ({"pronoun": "that"}, False),
+        ({"options": ("cup", "the jug")}, False),
+        ({"options": ("cup", "jug", "floor")}, False),
+        ({"sentence": "The cup hit the jug in a café and _ broke"}, False),
+        ({"sentence": "_ hit the jug in a café and it broke."}, False),
     ],
 )
-def test_problems_with_another_text_are_not_copies(other: Problem) -> None:
-    """The texts are the pronoun, the options, the sentence and the position of the blank."""
-    assert find_copies(Dataset([CUP, replace(other, id="b")])) == []
+def test_copies_have_the_same_text(change, is_copy):
+    """The texts are the pronoun, the options, the sentence and the position of the blank.
+
+    Answers, twins, the order of options, case, spaces and a missing pronoun make no difference,
+    nor does the composition of letters.
+    """
+    both = Dataset([CUP, replace(CUP, id="b", **change)])
+    assert find_copies(both) == ([[0, 1]] if is_copy else [])
+    assert len(find_blocks(both)) == 1 or not is_copy
 
 
-def test_copies_have_the_same_blank() -> None:
+def test_copies_have_the_same_blank():
     """A text may contain two `_`.
 
     Problems with another of them as the blank, or with none, are not copies.
@@ -212,13 +202,7 @@ def test_copies_have_the_same_blank() -> None:
     assert find_copies(Dataset([one, *others, replace(one, id="d")])) == [[0, 3]]
 
 
-def test_composed_and_decomposed_letters_are_equal() -> None:
-    cafe = replace(CUP, sentence="The cup hit the caf\u00e9 and _ broke.")
-    apart = replace(cafe, id="b", sentence="The cup hit the cafe\u0301 and _ broke.")
-    assert find_copies(Dataset([cafe, apart])) == [[0, 1]]
-
-
-def test_case_counts_if_it_distinguishes_the_options() -> None:
+def test_case_counts_if_it_distinguishes_the_options():
     polish = Problem("a", "It was _ that she needed.", ("Polish", "polish"), 0)
     both = Dataset([polish, replace(polish, id="b", answer=1)])
     assert find_contradictions(both) == [[0, 1]]
@@ -227,7 +211,7 @@ def test_case_counts_if_it_distinguishes_the_options() -> None:
     )
 
 
-def test_problems_without_pronoun_copy_only_each_other_if_there_are_two_pronouns() -> None:
+def test_problems_without_pronoun_copy_only_each_other_if_there_are_two_pronouns():
     """All form one block, because a solver that sees only the blank can't distinguish them."""
     he, she, they = (replace(CUP, id=p, pronoun=p) for p in ("he", "she", "they"))
     bare, again = replace(CUP, id="bare", pronoun=None), replace(CUP, id="again", pronoun=None)
@@ -237,7 +221,7 @@ def test_problems_without_pronoun_copy_only_each_other_if_there_are_two_pronouns
     assert len(find_blocks(Dataset([he, bare, she, again, they]))) == 1
 
 
-def test_copies_contradict_each_other_if_their_correct_options_differ() -> None:
+def test_copies_contradict_each_other_if_their_correct_options_differ():
     """The text of the option counts, not its position. Withheld answers contradict nothing."""
     turned = replace(CUP, id="b", options=("jug", "cup"), answer=1)
     assert find_contradictions(Dataset([CUP, turned])) == []
@@ -246,7 +230,7 @@ def test_copies_contradict_each_other_if_their_correct_options_differ() -> None:
 
 
 @given(st.data(), st.randoms(use_true_random=False))
-def test_copies_do_not_depend_on_the_order_of_rows_or_options(draw_: st.DataObject, rng) -> None:
+def test_copies_do_not_depend_on_the_order_of_rows_or_options(draw_, rng):
     twins = make_twins(4, singles=2)
     rows = draw_.draw(st.lists(st.sampled_from(range(len(twins))), max_size=15))
     made = [
@@ -279,32 +263,27 @@ def _by_id(dataset: Dataset, groups: Sequence[Sequence[int]]) -> set[frozenset[s
     return {frozenset(dataset[row].id for row in group) for group in groups}
 
 
-def test_twins_of_copies_share_a_block() -> None:
-    other = Problem("b", "The cup hit the jug and _ broke it.", ("cup", "jug"), 1, "t")
+def test_twins_of_copies_share_a_block():
+    other = Problem("b", "The cup hit the jug in a café and _ broke it.", ("cup", "jug"), 1, "t")
     copy = replace(CUP, id="c", twin_id="u", options=("jug", "cup"), answer=1)
     apart = Problem("d", "Nothing at all like this, for _ is new.", ("cup", "jug"), 1, "u")
     data = Dataset([replace(CUP, twin_id="t"), other, copy, apart])
     assert find_blocks(data) == [[0, 1, 2, 3]]
 
 
-def test_versions_of_a_template_with_two_pronouns_share_a_block() -> None:
+def test_versions_of_a_template_with_two_pronouns_share_a_block():
     """WinoBias has each sentence for him and for her: 1,518 blocks without copies.
 
     Without the pronouns, they are 1,518 groups of copies.
     """
-    workers = [f"worker{number}" for number in range(23)]
     data = Dataset(
-        Problem(
-            f"{first}-{verb}-{second}-{pronoun}",
-            f"{first} {verb} {second} because _ was late.",
-            (first, second),
-            int(verb == "hired"),
-            pronoun=pronoun,
-        )
-        for first, second in permutations(workers, 2)
+        Problem(f"{first}-{verb}-{second}-{pronoun}",
+                f"{first} {verb} {second} because _ was late.", (first, second),
+                int(verb == "hired"), pronoun=pronoun)
+        for first, second in permutations([f"worker{number}" for number in range(23)], 2)
         for verb in ("called", "hired", "thanked")
         for pronoun in ("he", "she")
-    )
+    )  # fmt: skip
     lost = Dataset(replace(problem, pronoun=None) for problem in data)
     assert find_copies(data) == []
     assert (len(find_copies(lost)), find_contradictions(lost)) == (1518, [])
@@ -313,7 +292,7 @@ def test_versions_of_a_template_with_two_pronouns_share_a_block() -> None:
 
 
 @pytest.mark.data
-def test_winogender_versions_are_a_block_but_not_copies(data_dir: Path) -> None:
+def test_winogender_versions_are_a_block_but_not_copies(data_dir):
     data = formats.read(data_dir / "winogender/all_sentences.tsv")
     assert find_copies(data) == []
     block = {data[row].id: number for number, rows in enumerate(find_blocks(data)) for row in rows}
@@ -353,7 +332,7 @@ cabin he is being held in".
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", _PUBLISHED)
-def test_numbers_of_copies_in_published_files(data_dir: Path, name: str) -> None:
+def test_numbers_of_copies_in_published_files(data_dir, name):
     data = formats.read(data_dir / name, skip_bad="/dev/null")
     groups = find_copies(data)
     counted = len(groups), sum(map(len, groups)), len(find_contradictions(data, groups))
@@ -375,7 +354,7 @@ def test_texts_without_spaces_are_compared_by_letters():
 
 
 @given(st.lists(st.text("aA.'n t!_", min_size=1, max_size=8), min_size=2, max_size=12))
-def test_problems_with_the_same_letters_share_a_block(parts: list[str]) -> None:
+def test_problems_with_the_same_letters_share_a_block(parts):
     data = Dataset(
         Problem(str(row), f"{part} _.", (f"x{row}", f"y{row}"))
         for row, part in enumerate(part.replace("_", "") for part in parts)
@@ -396,7 +375,7 @@ def test_problems_with_the_same_letters_share_a_block(parts: list[str]) -> None:
      lambda text: f"<p>**{text}**</p>",
      lambda text: text.replace("e", "é").replace("o", "o\u0308")],
 )  # fmt: skip
-def test_blocks_ignore_case_punctuation_spaces_and_articles(change: Callable[[str], str]) -> None:
+def test_blocks_ignore_case_punctuation_spaces_and_articles(change):
     text = "Since it was heavy, the cup, not the jug, broke the shelf, and so the _ was sold."
     one = Problem("a", text, ("cup", "jug"), 0)
     again = Problem("b", change(text), ("it", "that"), 1)
@@ -409,13 +388,13 @@ def test_blocks_ignore_case_punctuation_spaces_and_articles(change: Callable[[st
     assert find_blocks(Dataset([replace(one, twin_id="s"), more])) == [[0, 1]]
 
 
-def test_signs_between_digits_distinguish_texts() -> None:
+def test_signs_between_digits_distinguish_texts():
     asked = ("What is 3 - 4?", "What is 3 / 4?", "What is 34?", "What is 3.4?", "what is 3-4")
     data = Dataset(Problem(t, t, (f"x{t}", f"y{t}"), blank=None) for t in asked)
     assert sorted(map(sorted, find_blocks(data))) == [[0, 4], [1], [2], [3]]
 
 
-def test_template_filled_hundreds_of_times_is_one_block() -> None:
+def test_template_filled_hundreds_of_times_is_one_block():
     data = Dataset(
         Problem(f"{words} {at}", f"{' '.join(words)} w{at} _.", ("cup", "jug"))
         for words in ("abcdefghi", "qrstuvwxy")

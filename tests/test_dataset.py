@@ -49,12 +49,9 @@ def test_dropping_a_missing_row_is_refused(row: int) -> None:
 
 @given(datasets())
 def test_each_problem_is_half_of_a_twin_or_a_single(dataset: Dataset) -> None:
+    """Twins are exactly two problems with the same twin id."""
     rows = [row for twin in dataset.twins for row in twin] + list(dataset.singles)
     assert sorted(rows) == list(range(len(dataset)))
-
-
-@given(datasets())
-def test_twins_are_exactly_two_problems_with_the_same_twin_id(dataset: Dataset) -> None:
     for first, second in dataset.twins:
         sharing = [p for p in dataset if p.twin_id == dataset[first].twin_id]
         assert sharing == [dataset[first], dataset[second]]
@@ -63,41 +60,22 @@ def test_twins_are_exactly_two_problems_with_the_same_twin_id(dataset: Dataset) 
         assert twin_id is None or sum(p.twin_id == twin_id for p in dataset) != 2
 
 
-@given(datasets(), st.text(), st.text())
-def test_digest_does_not_depend_on_the_name(dataset: Dataset, one: str, other: str) -> None:
-    assert Dataset(dataset, one).digest == Dataset(dataset, other).digest
-
-
-def test_digest_depends_on_every_field_and_on_the_order() -> None:
-    problem, other = a_problem("1", "t"), a_problem("2", "t")
-    changed = [
-        replace(problem, id="3"),
-        replace(problem, sentence="The _ fell !"),
-        replace(problem, options=("jug", "cup")),
-        replace(problem, answer=0),
-        replace(problem, answer=1),
-        replace(problem, twin_id=None),
-        replace(problem, pronoun="it"),
-        replace(problem, lineage=Lineage("1", "1")),
-        replace(problem, embargo=True),
-        replace(problem, extra=Extra({"a.b": 1})),
-        replace(problem, extra=Extra({"a.b": "1"})),
-        replace(problem, extra=Extra({"a.b": True})),
-    ]
-    digests = {Dataset([first, other]).digest for first in (problem, *changed)}
-    digests.add(Dataset([other, problem]).digest)
-    assert len(digests) == len(changed) + 2
-
-
 def test_digest_is_the_sha_256_of_the_json_lines() -> None:
+    """It depends on every field and on the order, but not on the name."""
     line = '{"id":"1","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'
-    dataset = Dataset([Problem("1", "The _ fell.", ("cup", "jug"), 0)])
-    assert dataset.digest == hashlib.sha256(line.encode()).hexdigest()
-
-
-def test_repeated_ids_are_refused() -> None:
-    with pytest.raises(DataError, match="the id 'a' occurs twice"):
-        Dataset([a_problem("a"), a_problem("b"), a_problem("a")])
+    one = [Problem("1", "The _ fell.", ("cup", "jug"), 0)]
+    assert Dataset(one, "a").digest == hashlib.sha256(line.encode()).hexdigest()
+    assert Dataset(one, "b").digest == Dataset(one, "a").digest
+    problem, other = a_problem("1", "t"), a_problem("2", "t")
+    changes = [
+        {"id": "3"}, {"sentence": "The _ fell !"}, {"options": ("jug", "cup")}, {"answer": 0},
+        {"answer": 1}, {"twin_id": None}, {"pronoun": "it"}, {"lineage": Lineage("1", "1")},
+        {"embargo": True}, *({"extra": Extra({"a.b": value})} for value in (1, "1", True)),
+    ]  # fmt: skip
+    firsts = (problem, *(replace(problem, **change) for change in changes))
+    digests = {Dataset([first, other]).digest for first in firsts}
+    digests.add(Dataset([other, problem]).digest)
+    assert len(digests) == len(changes) + 2
 
 
 def test_problems_are_found_by_row_slice_and_id() -> None:
@@ -111,6 +89,8 @@ def test_problems_are_found_by_row_slice_and_id() -> None:
     assert dataset.select([3, 0]).ids == ("d", "a")
     with pytest.raises(DataError, match="there is no problem with the id 'z'"):
         dataset.row("z")
+    with pytest.raises(DataError, match="the id 'a' occurs twice"):
+        Dataset([*dataset, dataset[0]])
 
 
 def test_family_is_a_root_and_its_descendants() -> None:
@@ -123,12 +103,6 @@ def test_blind_data_set_has_no_answers() -> None:
     dataset = make_twins(5)
     assert set(dataset.blind().answers) == {None}
     assert dataset.blind().ids == dataset.ids
-
-
-def test_pickled_data_set_is_equal() -> None:
-    dataset = Dataset(make_twins(3), "made")
-    again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
-    assert (again, again.name) == (dataset, "made")
 
 
 TEXT = "The trophy doesn't fit into the brown suitcase because the _ is too large."
@@ -180,15 +154,11 @@ def test_invalid_problems_are_refused_with_the_reason(reason: str) -> None:
 
 
 def test_problems_have_2_to_26_options() -> None:
+    """Incorrect options may be equal, as in published items; the correct one is not in doubt."""
     for number in range(2, 27):
         options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
         assert trophy(options=options, answer=number - 1).options == options
-
-
-def test_incorrect_options_may_be_equal() -> None:
-    """Published items have such options; the correct one is not in doubt."""
-    options = ("a", "b", "b ")
-    assert trophy(options=options, answer=0).blind().options == options
+    assert trophy(options=("a", "b", "b "), answer=0).blind().options == ("a", "b", "b ")
 
 
 def test_options_are_filled_in_verbatim() -> None:
@@ -199,15 +169,6 @@ def test_options_are_filled_in_verbatim() -> None:
 def test_blind_problem_has_neither_answer_nor_extra() -> None:
     problem = trophy(twin_id="t", pronoun="it", extra=Extra({"wsc.correct": "A"}))
     assert problem.blind() == trophy(answer=None, twin_id="t", pronoun="it")
-
-
-def test_problems_can_be_hashed_and_pickled() -> None:
-    problem = trophy(
-        origin=Origin(source="crowd", created="2026-11-21"),
-        lineage=Lineage("0", "0", (Edit("insert", 3, new="very"),), 1),
-        extra=Extra({"wsc.source": "Winograd 1972"}),
-    )
-    assert {problem: 1}[pickle.loads(pickle.dumps(problem))] == 1  # noqa: S301 - our own bytes
 
 
 @pytest.mark.parametrize(
@@ -271,14 +232,24 @@ def test_invalid_origins_edits_lineages_and_claims_are_refused(made: object) -> 
         made()
 
 
+def test_problems_and_data_sets_can_be_hashed_and_pickled() -> None:
+    problem = trophy(
+        origin=Origin(source="crowd", created="2026-11-21"),
+        lineage=Lineage("0", "0", (Edit("insert", 3, new="very"),), 1),
+        extra=Extra({"wsc.source": "Winograd 1972"}),
+    )
+    dataset = Dataset([*make_twins(3), problem], "made")
+    again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
+    assert (again, again.name) == (dataset, "made")
+    assert {problem: 1}[again[6]] == 1
+
+
 def test_offset_determines_which_underscore_is_the_blank() -> None:
+    """The blank is found again if only the sentence changes."""
     found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
     assert (found.before, found.after) == ("Call __init__ on ", " now.")
     assert found.fill_all() == ("Call __init__ on a_b now.", "Call __init__ on c now.")
     assert replace(found, options=("x", "y")).blank == 17
-
-
-def test_blank_is_found_again_if_only_the_sentence_changes() -> None:
     assert replace(trophy(), sentence="_ fits.").blank == 0
 
 

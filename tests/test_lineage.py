@@ -103,14 +103,14 @@ def chain(*sentences: str) -> Dataset:
 
 
 @given(ROWS, ROWS)
-def test_edit_scripts_are_correct_and_shortest(before: list[str], after: list[str]) -> None:
+def test_edit_scripts_are_correct_and_shortest(before, after):
     script = find_edits(before, after)
     assert apply_edits(before, script) == tuple(after)
     assert len(script) == brute_distance(before, after)
 
 
 @given(ROWS, ROWS)
-def test_edits_are_ordered_from_left_to_right(before: list[str], after: list[str]) -> None:
+def test_edits_are_ordered_from_left_to_right(before, after):
     places = [edit.at for edit in find_edits(before, after)]
     assert places == sorted(places)
 
@@ -123,7 +123,7 @@ def test_edits_are_ordered_from_left_to_right(before: list[str], after: list[str
         (Edit("insert", 2, new="b"), "is at token 2, beyond the end of 1 tokens"),
     ],
 )
-def test_edit_of_other_tokens_is_refused_with_its_position(edit: Edit, complaint: str) -> None:
+def test_edit_of_other_tokens_is_refused_with_its_position(edit, complaint):
     with pytest.raises(ProblemError, match=complaint):
         apply_edits(["a"], [edit])
 
@@ -131,9 +131,7 @@ def test_edit_of_other_tokens_is_refused_with_its_position(edit: Edit, complaint
 @pytest.mark.parametrize(
     ("table", "options"), [(TABLE_2, BOTTLE), (TABLE_3, MONICA), (APPENDIX, ("Sue", "Sally"))]
 )
-def test_depths_match_the_tables_of_evograd(
-    table: list[tuple[str, int, int]], options: tuple[str, str]
-) -> None:
+def test_depths_match_the_tables_of_evograd(table, options):
     """Declared depths are the printed ones; edit depths are token distances to the root."""
     rows = [
         problem(sentence, number, options=options, lineage=Lineage("0", "0", declared=printed))
@@ -162,15 +160,13 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("path", "expected"), PATHS)
-def test_lineage_depth_counts_each_position_once(
-    path: tuple[str, ...], expected: tuple[int, ...]
-) -> None:
+def test_lineage_depth_counts_each_position_once(path, expected):
     """Changing, emptying or refilling a position again adds nothing; a new position adds 1."""
     assert tuple(of.lineage for of in depths(chain(*path))) == expected
 
 
 @given(st.lists(ROWS, min_size=1, max_size=6))
-def test_lineage_depth_never_falls_along_a_path(rows: list[list[str]]) -> None:
+def test_lineage_depth_never_falls_along_a_path(rows):
     """It is at least the edit depth, and at most the number of all edits."""
     data = chain(*(" ".join([*row, "_"]) for row in rows))
     found = depths(data)
@@ -182,20 +178,20 @@ def test_lineage_depth_never_falls_along_a_path(rows: list[list[str]]) -> None:
 
 
 @given(st.permutations(range(6)))
-def test_row_order_does_not_change_depths(order: list[int]) -> None:
+def test_row_order_does_not_change_depths(order):
     data = chain("a _", "b _", "b c _", "c _", "c d e _", "x c d e _")
     shuffled = data.select(order)
     assert [depths(data)[row] for row in order] == list(depths(shuffled))
 
 
-def test_unknown_depths_are_none() -> None:
+def test_unknown_depths_are_none():
     """Without an ancestor there is no lineage depth; without the root, no edit depth."""
     data = chain("a _", "b _", "b c _")
     assert depths(data.select([0, 2]))[1] == Depths(None, None, 2)
     assert depths(data.select([1, 2])) == (Depths(None, None, None),) * 2
 
 
-def test_measured_depths_are_used_only_if_none_can_be_computed() -> None:
+def test_measured_depths_are_used_only_if_none_can_be_computed():
     """Invalid measured depths are ignored."""
     data = chain("a _", "b _", "b c _")
     told = Extra({"depth.lineage": 7, "depth.edit": 8})
@@ -207,13 +203,13 @@ def test_measured_depths_are_used_only_if_none_can_be_computed() -> None:
     assert depths(Dataset([odd])) == (Depths(None, None, None),)
 
 
-def test_row_without_its_root_has_only_a_declared_depth() -> None:
+def test_row_without_its_root_has_only_a_declared_depth():
     """In EvoGrad's table, a row before any original is not a root."""
     lost = problem("a _", extra=Extra({"evograd.distance": 3}))
     assert depths(Dataset([lost])) == (Depths(3, None, None),)
 
 
-def test_lineage_of_20000_generations_has_depths_and_no_faults() -> None:
+def test_lineage_of_20000_generations_has_depths_and_no_faults():
     words = [f"w{number}" for number in range(12)]
 
     def sentence(number: int) -> str:
@@ -224,7 +220,7 @@ def test_lineage_of_20000_generations_has_depths_and_no_faults() -> None:
     assert check_lineages(long) == {}
 
 
-def test_each_problem_in_a_cycle_is_reported() -> None:
+def test_each_problem_in_a_cycle_is_reported():
     """The message lists the cycle; descendants of the cycle are not reported."""
     ring = [problem(f"{n} _", n, lineage=Lineage("r", str((n + 1) % 3))) for n in range(3)]
     below = problem("z _", 9, lineage=Lineage("r", "0"))
@@ -250,14 +246,14 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(("lineage", "complaint"), CONTRADICTIONS)
-def test_contradictory_lineages_are_reported(lineage: Lineage, complaint: str) -> None:
+def test_contradictory_lineages_are_reported(lineage, complaint):
     data = Dataset([problem("a _"), problem("b _", 1, lineage=lineage)])
     (found,) = check_lineages(data, complete=False).items()
     assert found[0] == 1
     assert complaint in found[1]
 
 
-def test_only_impossible_declared_depths_are_reported() -> None:
+def test_only_impossible_declared_depths_are_reported():
     """A depth of 9 for one edit is possible; a depth of 0 for another sentence is not.
 
     Parts of a data set are not checked (`complete=False`).
@@ -276,7 +272,7 @@ def test_only_impossible_declared_depths_are_reported() -> None:
     assert check_lineages(data, complete=False) == {}
 
 
-def test_missing_parents_are_reported_only_for_complete_data() -> None:
+def test_missing_parents_are_reported_only_for_complete_data():
     part = chain("a _", "b _", "b c _")[1:]
     assert isinstance(part, Dataset)
     assert check_lineages(part) == {
@@ -286,7 +282,7 @@ def test_missing_parents_are_reported_only_for_complete_data() -> None:
     assert check_lineages(part, complete=False) == {}
 
 
-def test_child_inherits_licence_domain_embargo_and_root() -> None:
+def test_child_inherits_licence_domain_embargo_and_root():
     root = Problem(
         "r",
         "The cup hit the _ .",
@@ -310,7 +306,7 @@ def test_child_inherits_licence_domain_embargo_and_root() -> None:
     assert check_lineages(Dataset([root, child, grandchild])) == {}
 
 
-def test_id_of_a_child_does_not_depend_on_its_answer() -> None:
+def test_id_of_a_child_does_not_depend_on_its_answer():
     root = problem("The cup hit the _ .")
     ids = {
         make_child(root, "The mug hit the _ .", root.options, answer, source="person").id
@@ -322,13 +318,13 @@ def test_id_of_a_child_does_not_depend_on_its_answer() -> None:
     assert other.startswith("0.")
 
 
-def test_perturbation_without_a_change_is_refused() -> None:
+def test_perturbation_without_a_change_is_refused():
     root = problem("The cup hit the _ .")
     with pytest.raises(ProblemError, match="changes neither the sentence nor the options"):
         make_child(root, root.sentence, root.options, 1, source="person")
 
 
-def test_deleted_full_stop_is_a_separate_edit() -> None:
+def test_deleted_full_stop_is_a_separate_edit():
     assert find_edits(tokenize("It _ fell."), tokenize("It _ fell")) == (Edit("delete", 3, "."),)
 
 
@@ -338,7 +334,7 @@ SENTENCES = st.lists(
 
 
 @given(SENTENCES, SENTENCES)
-def test_marked_differences_preserve_both_sentences(mine: str, other: str) -> None:
+def test_marked_differences_preserve_both_sentences(mine, other):
     found = mark_differences(mine, other)
     assert "".join(one.text for one in found) == mine
     assert {one.kind for one in mark_differences(mine, mine)} <= {""}

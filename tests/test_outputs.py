@@ -23,19 +23,19 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
+@pytest.mark.parametrize("name", ["a.txt", "missing/too/a.txt"])
+def test_file_appears_only_when_it_is_complete(tmp_path, name):
+    """Missing folders are created."""
+    path = tmp_path / name
     with atomic_write(path) as file:
         file.write("one\n")
         assert not path.exists()
     assert path.read_bytes() == b"one\n"
-    assert names(tmp_path) == {"a.txt"}
+    assert names(path.parent) == {"a.txt"}
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, OSError])
-def test_failure_keeps_the_old_file_and_leaves_no_other(
-    tmp_path: Path, failure: type[BaseException]
-) -> None:
+def test_failure_keeps_the_old_file_and_leaves_no_other(tmp_path, failure):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -50,27 +50,8 @@ def test_failure_keeps_the_old_file_and_leaves_no_other(
     assert names(tmp_path) == {"a.txt"}
 
 
-def test_bytes_are_written_unchanged(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "b", "wb") as file:
-        file.write(b"\r\n\x00")
-    assert (tmp_path / "b").read_bytes() == b"\r\n\x00"
-
-
-def test_new_file_has_the_permissions_of_the_umask(tmp_path: Path) -> None:
-    (tmp_path / "usual").touch()
-    with atomic_write(tmp_path / "ours"):
-        pass
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
-
-
-def test_missing_folders_are_created(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "missing" / "too" / "a.txt") as file:
-        file.write("a")
-    assert (tmp_path / "missing" / "too" / "a.txt").read_text() == "a"
-
-
 @pytest.mark.parametrize("below", ["a.txt", "folder/a.txt"])
-def test_file_in_place_of_a_folder_is_reported(tmp_path: Path, below: str) -> None:
+def test_file_in_place_of_a_folder_is_reported(tmp_path, below):
     (tmp_path / "file").touch()
     told = "a file has the same name as .* choose another folder"
     with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
@@ -78,7 +59,7 @@ def test_file_in_place_of_a_folder_is_reported(tmp_path: Path, below: str) -> No
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
+def test_full_disk_is_reported_and_leaves_no_file(tmp_path):
     def write() -> None:
         with atomic_write(tmp_path / "a.txt") as file:
             os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
@@ -89,7 +70,7 @@ def test_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
-def test_error_of_another_file_is_raised_unchanged(tmp_path: Path) -> None:
+def test_error_of_another_file_is_raised_unchanged(tmp_path):
     with pytest.raises(FileNotFoundError) as told, atomic_write(tmp_path / "a.txt") as file:
         file.write((tmp_path / "missing").read_text())
     assert told.value.errno == errno.ENOENT
@@ -97,14 +78,23 @@ def test_error_of_another_file_is_raised_unchanged(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
-def test_new_or_empty_folder_is_accepted(tmp_path: Path) -> None:
+def test_new_or_empty_folder_is_accepted(tmp_path):
     assert OutputFolder.open(tmp_path / "a" / "b", RECIPE).files == {}
     (tmp_path / "c").mkdir()
     assert OutputFolder.open(tmp_path / "c", RECIPE).files == {}
     assert names(tmp_path / "c") == {MANIFEST}
 
 
-def test_same_recipe_resumes_with_the_finished_files(tmp_path: Path) -> None:
+def test_bytes_are_written_unchanged_with_the_permissions_of_the_umask(tmp_path):
+    (tmp_path / "usual").touch()
+    with atomic_write(tmp_path / "b", "wb") as file:
+        file.write(b"\r\n\x00")
+    assert (tmp_path / "b").read_bytes() == b"\r\n\x00"
+    assert (tmp_path / "b").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_same_recipe_resumes_with_the_finished_files(tmp_path):
+    """A changed file is not finished."""
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("sub/kept.jsonl") as file:
         file.write("{}\n")
@@ -112,23 +102,11 @@ def test_same_recipe_resumes_with_the_finished_files(tmp_path: Path) -> None:
     assert again.is_finished("sub/kept.jsonl")
     assert not again.is_finished("other.jsonl")
     assert again.files["sub/kept.jsonl"] == sha256(tmp_path / "out" / "sub" / "kept.jsonl")
+    (tmp_path / "out" / "sub" / "kept.jsonl").write_text("tampered with")
+    assert not again.is_finished("sub/kept.jsonl")
 
 
-def test_changed_file_is_not_finished(tmp_path: Path) -> None:
-    folder = OutputFolder.open(tmp_path / "out", RECIPE)
-    with folder.write("a.txt") as file:
-        file.write("as written")
-    (tmp_path / "out" / "a.txt").write_text("tampered with")
-    assert not folder.is_finished("a.txt")
-
-
-def test_other_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
-    OutputFolder.open(tmp_path / "out", RECIPE)
-    with pytest.raises(OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8.*force=True"):
-        OutputFolder.open(tmp_path / "out", {"command": "build", "aflite": {"threshold": 0.8}})
-
-
-def test_force_replaces_only_files_of_the_manifest(tmp_path: Path) -> None:
+def test_force_replaces_only_files_of_the_manifest(tmp_path):
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("ours.txt") as file:
         file.write("ours")
@@ -136,17 +114,6 @@ def test_force_replaces_only_files_of_the_manifest(tmp_path: Path) -> None:
     taken = OutputFolder.open(tmp_path / "out", {"command": "other"}, force=True)
     assert taken.files == {}
     assert names(tmp_path / "out") == {MANIFEST, "notes.txt"}
-
-
-def test_results_of_another_version_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with OutputFolder.open(tmp_path / "out", RECIPE).write("a.txt") as file:
-        file.write("a")
-    monkeypatch.setattr("winosmith.outputs.__version__", "9.0")
-    with pytest.raises(OutputError, match=r"winosmith is '[\d.]+' there, '9\.0' here"):
-        OutputFolder.open(tmp_path / "out", RECIPE)
-    assert OutputFolder.open(tmp_path / "out", RECIPE, force=True).files == {}
 
 
 def killed(code: str, folder: Path) -> None:
@@ -157,7 +124,7 @@ def killed(code: str, folder: Path) -> None:
     assert subprocess.run([sys.executable, "-c", source], check=False).returncode == 9
 
 
-def test_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+def test_remains_of_a_killed_run_are_removed(tmp_path):
     out = tmp_path / "out"
     killed('with atomic_write(path + "/winosmith.json"):', out)
     assert len(names(out)) == 1
@@ -169,25 +136,35 @@ def test_remains_of_a_killed_run_are_removed(tmp_path: Path) -> None:
     assert names(out / "private") == set()
 
 
-def test_unfinished_file_of_an_active_run_stays(tmp_path: Path) -> None:
+def test_unfinished_file_of_an_active_run_stays(tmp_path):
     with OutputFolder.open(tmp_path, RECIPE).write("a.txt") as file:
         file.write("a")
         OutputFolder.open(tmp_path, RECIPE)
     assert (tmp_path / "a.txt").read_text() == "a"
 
 
+def test_results_of_another_recipe_or_version_are_refused_with_the_differences(
+    tmp_path, monkeypatch
+):
+    with OutputFolder.open(tmp_path / "out", RECIPE).write("a.txt") as file:
+        file.write("a")
+    with pytest.raises(OutputError, match=r"aflite\.threshold is 0\.75 there, 0\.8.*force=True"):
+        OutputFolder.open(tmp_path / "out", {"command": "build", "aflite": {"threshold": 0.8}})
+    monkeypatch.setattr("winosmith.outputs.__version__", "9.0")
+    with pytest.raises(OutputError, match=r"winosmith is '[\d.]+' there, '9\.0' here"):
+        OutputFolder.open(tmp_path / "out", RECIPE)
+    assert OutputFolder.open(tmp_path / "out", RECIPE, force=True).files == {}
+
+
 @pytest.mark.parametrize("force", [False, True])
-def test_folder_with_other_files_is_refused_even_with_force(tmp_path: Path, force: bool) -> None:
+def test_folder_with_other_files_is_refused_even_with_force(tmp_path, force):
+    """So is a file in place of the folder."""
     (tmp_path / "thesis.tex").write_text("...")
     with pytest.raises(OutputError, match="is not empty and was not written by winosmith"):
         OutputFolder.open(tmp_path, RECIPE, force=force)
-    assert names(tmp_path) == {"thesis.tex"}
-
-
-def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("")
     with pytest.raises(OutputError, match="is a file; give a folder"):
-        OutputFolder.open(tmp_path / "a", RECIPE)
+        OutputFolder.open(tmp_path / "thesis.tex", RECIPE, force=force)
+    assert names(tmp_path) == {"thesis.tex"}
 
 
 @pytest.mark.parametrize(
@@ -203,7 +180,7 @@ def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
         '{"recipe": {}, "files": {"/etc/passwd": "0"}}',
     ],
 )
-def test_invalid_manifest_is_refused_and_deletes_nothing(tmp_path: Path, manifest: str) -> None:
+def test_invalid_manifest_is_refused_and_deletes_nothing(tmp_path, manifest):
     (tmp_path / "victim.txt").write_text("precious")
     folder = tmp_path / "out"
     folder.mkdir()
@@ -213,7 +190,7 @@ def test_invalid_manifest_is_refused_and_deletes_nothing(tmp_path: Path, manifes
     assert (tmp_path / "victim.txt").read_text() == "precious"
 
 
-def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
+def test_checksums_of_private_files_stay_private(tmp_path):
     """A private file is resumed without them in the public manifest."""
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with folder.write("private/answers.lst") as file:
@@ -222,7 +199,7 @@ def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
     assert OutputFolder.open(tmp_path / "out", RECIPE).is_finished("private/answers.lst")
 
 
-def test_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+def test_named_pipe_is_written_to_and_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
@@ -233,7 +210,7 @@ def test_named_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.close(reader)
 
 
-def test_secret_is_part_of_the_recipe_but_not_published(tmp_path: Path) -> None:
+def test_secret_is_part_of_the_recipe_but_not_published(tmp_path):
     OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert OutputFolder.open(tmp_path / "out", RECIPE, secret={"answers": "a digest"})
     assert "a digest" not in (tmp_path / "out" / MANIFEST).read_text()
@@ -242,7 +219,7 @@ def test_secret_is_part_of_the_recipe_but_not_published(tmp_path: Path) -> None:
     assert "digest" not in str(told.value)
 
 
-def test_bad_input_leaves_no_folder(tmp_path: Path) -> None:
+def test_bad_input_leaves_no_folder(tmp_path):
     """A folder with finished files stays."""
     new = OutputFolder.open(tmp_path / "new", RECIPE, secret={"answers": "a digest"})
     with pytest.raises(DataError), new.discard_on_error():
@@ -262,7 +239,7 @@ def _interrupt_at(folder: OutputFolder, phase: str) -> None:
         raise KeyboardInterrupt
 
 
-def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path: Path) -> None:
+def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path):
     folder = OutputFolder.open(tmp_path / "out", RECIPE)
     with pytest.raises(KeyboardInterrupt):
         _interrupt_at(folder, "phase 3")
@@ -279,6 +256,7 @@ def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path: Path) -
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+
 NESTED = st.recursive(
     VALUES,
     lambda inner: (
@@ -290,7 +268,7 @@ NESTED = st.recursive(
 
 @given(st.dictionaries(st.text("abc/.", min_size=1), NESTED, max_size=4))
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_any_json_recipe_is_recognised_again(tmp_path: Path, recipe: dict[str, object]) -> None:
+def test_any_json_recipe_is_recognised_again(tmp_path, recipe):
     path = tmp_path / str(abs(hash(json.dumps(recipe, sort_keys=True))))
     OutputFolder.open(path, recipe)
     assert OutputFolder.open(path, recipe).recipe == recipe

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,26 +15,21 @@ from winosmith.parallel import get_worker_count, ordered_map
 
 
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 5), st.integers(1, 9))
-def test_results_equal_map_with_any_number_of_workers(
-    items: list[int], workers: int, ahead: int
-) -> None:
+def test_results_equal_map_with_any_number_of_workers(items, workers, ahead):
     with ThreadPoolExecutor(workers) as executor:
         assert list(ordered_map(str, items, executor, max_pending=ahead)) == list(map(str, items))
     assert list(ordered_map(str, items)) == list(map(str, items))
 
 
-def test_results_keep_their_order_if_later_ones_are_faster() -> None:
+def test_results_of_threads_and_processes_keep_their_order():
     with ThreadPoolExecutor(4) as executor:
         waits = [0.05, 0.0, 0.02, 0.0]
         assert list(ordered_map(lambda s: (time.sleep(s), s)[1], waits, executor)) == waits
-
-
-def test_process_pool_gives_the_same_results() -> None:
     with ProcessPoolExecutor(2) as executor:
         assert list(ordered_map(abs, range(-20, 0), executor)) == list(range(20, 0, -1))
 
 
-def test_items_are_taken_lazily() -> None:
+def test_items_are_taken_lazily():
     """At most `max_pending` more items are taken than results were requested."""
     taken: list[int] = []
 
@@ -53,7 +47,7 @@ def test_items_are_taken_lazily() -> None:
     assert len(taken) <= 5 + 3
 
 
-def test_failure_is_raised_in_order_and_cancels_the_rest() -> None:
+def test_failure_is_raised_in_order_and_cancels_the_rest():
     started: list[int] = []
     gate = threading.Event()
 
@@ -77,7 +71,7 @@ def _dies(item: int) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
-def test_dead_worker_is_reported_with_the_callers_advice() -> None:
+def test_dead_worker_is_reported_with_the_callers_advice():
     with (
         ProcessPoolExecutor(2) as executor,
         pytest.raises(
@@ -97,7 +91,7 @@ def make_broken_executor() -> ProcessPoolExecutor:
     return executor
 
 
-def test_closed_executor_is_reported() -> None:
+def test_closed_executor_is_reported():
     closed = ThreadPoolExecutor(1)
     closed.shutdown()
     with pytest.raises(InputError, match="shut down before the work was done; pass a new executor"):
@@ -112,7 +106,7 @@ def test_closed_executor_is_reported() -> None:
             list(results)
 
 
-def test_runtime_errors_of_the_work_are_raised_unchanged() -> None:
+def test_runtime_errors_of_the_work_are_raised_unchanged():
     """Only the executor's own RuntimeError means that it was shut down."""
     with ThreadPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="mine"):
         list(ordered_map(_fails, [1], executor))
@@ -122,7 +116,7 @@ def _fails(item: int) -> int:
     raise RuntimeError("mine")
 
 
-def test_worker_count_of_an_unknown_executor_is_none() -> None:
+def test_worker_count_of_an_unknown_executor_is_none():
     assert get_worker_count(ThreadPoolExecutor(3)) == 3
     assert get_worker_count(ProcessPoolExecutor(2)) == 2
     assert get_worker_count(Executor()) is None
@@ -156,7 +150,7 @@ with found().limit(limits=2):
 """
 
 
-def test_blas_has_one_thread_in_the_block_whenever_it_was_loaded(tmp_path: Path) -> None:
+def test_blas_has_one_thread_in_the_block_whenever_it_was_loaded(tmp_path):
     """The second block also limits a library that was loaded after the first one."""
     done = forking.script(BLAS, str(tmp_path))
     assert (done.stdout, done.stderr) == ("1\n2\n1\n", "")

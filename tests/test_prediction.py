@@ -18,19 +18,13 @@ SCORES = st.lists(
     ("choice", "scores"),
     [(-1, ()), (2, (0.1, 0.9)), (0, (math.nan, 1.0)), (0, (1.0, math.inf)), (None, (0.1, 0.9))],
 )
-def test_invalid_choices_and_scores_are_refused(
-    choice: int | None, scores: tuple[float, ...]
-) -> None:
+def test_invalid_choices_and_scores_are_refused(choice, scores):
     with pytest.raises(ProblemError):
         Prediction("1", choice, scores)
 
 
-def test_prediction_may_have_no_scores() -> None:
-    assert Prediction("1", 4).scores == ()
-
-
 @given(SCORES)
-def test_tied_options_share_the_credit_in_any_order(scores: list[float]) -> None:
+def test_tied_options_share_the_credit_in_any_order(scores):
     best = find_best_options(scores)
     turned = find_best_options(scores[1:] + scores[:1])
     assert {(option + 1) % len(scores) for option in turned} == set(best)
@@ -42,25 +36,26 @@ def test_tied_options_share_the_credit_in_any_order(scores: list[float]) -> None
     assert not prediction.contradicts_scores
 
 
-def test_scores_are_tied_within_a_millionth_of_their_size() -> None:
+def test_scores_are_tied_within_a_millionth_of_their_size():
     for size in (1e-30, 1.0, 250.0, 1e30):
         assert find_best_options((-size, -size * (1 + 0.9 * TIE))) == (0, 1)
         assert find_best_options((-size, -size * (1 + 1.1 * TIE))) == (0,)
 
 
 @pytest.mark.parametrize("far", [-1e9, -1e300])
-def test_tie_of_two_scores_does_not_depend_on_a_third(far: float) -> None:
+def test_tie_of_two_scores_does_not_depend_on_a_third(far):
     assert find_best_options((far, 0.1, 0.9)) == (2,)
     assert find_best_options((0.9, far, 0.9)) == (0, 2)
 
 
-def test_stated_tie_shares_the_credit_without_scores() -> None:
+def test_stated_tie_shares_the_credit_without_scores():
+    assert Prediction("1", 4).scores == ()
     tie = Prediction("1", 1, tied=(1, 3))
     assert tie.chosen == (1, 3)
     assert [tie.credit(answer) for answer in (0, 1, 2, 3, None)] == [0, 0.5, 0, 0.5, 0]
 
 
-def test_choice_against_the_scores_counts_and_is_flagged() -> None:
+def test_choice_against_the_scores_counts_and_is_flagged():
     odd = Prediction("1", 0, (-5.0, -1.0, -1.0))
     assert odd.contradicts_scores
     assert (odd.chosen, odd.credit(0), odd.credit(1)) == ((0,), 1.0, 0.0)
@@ -69,7 +64,7 @@ def test_choice_against_the_scores_counts_and_is_flagged() -> None:
 
 
 @pytest.mark.parametrize("tied", [(0,), (1, 0), (0, 0), (1, 2), (-1, 0), (0, 5)])
-def test_invalid_tied_options_are_refused(tied: tuple[int, ...]) -> None:
+def test_invalid_tied_options_are_refused(tied):
     """They must be two or more, sorted, and include the choice."""
     with pytest.raises(ProblemError, match="the tied options of '1' must be two or more"):
         Prediction("1", 0, (1.0, 1.0, 1.0), tied)
@@ -89,15 +84,10 @@ def test_invalid_tied_options_are_refused(tied: tuple[int, ...]) -> None:
         ({"seconds": math.inf}, "the response time is inf s; it must be 0 or more"),
     ],
 )
-def test_invalid_response_is_refused_with_the_reason(
-    fields: dict[str, object], reason: str
-) -> None:
-    sound = {"problem_id": "1", "participant": "w1", "purpose": "validate", "choice": 0}
+def test_invalid_response_is_refused_with_the_reason(fields, reason):
+    """It may have no choice, if the person found no correct option, or an ambiguous problem."""
+    sound = {"problem_id": "1", "participant": "w1", "purpose": "validate", "choice": None}
+    assert Response(**sound, ambiguous=True).choice is None
     with pytest.raises(ProblemError) as told:
         Response(**{**sound, **fields})
     assert str(told.value) == reason
-
-
-def test_response_may_have_no_choice() -> None:
-    """The person found no correct option, or found the problem ambiguous."""
-    assert Response("1", "w1", "test", ambiguous=True).choice is None

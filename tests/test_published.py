@@ -21,12 +21,12 @@ MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "docs/make
 
 
 @pytest.mark.parametrize("written", ["_ is", "the _ is", "THE _ IS", "_  is"])
-def test_sentence_is_recognised_despite_case_spaces_and_article(written: str) -> None:
+def test_sentence_is_recognised_despite_case_spaces_and_article(written):
     assert published.find_source_name(TROPHY.format(written)) == "WSC"
     assert published.find_source_name(TROPHY.format(written).replace("brown", "black")) is None
 
 
-def test_pronoun_of_the_blank_matches_a_pronoun_in_the_text() -> None:
+def test_pronoun_of_the_blank_matches_a_pronoun_in_the_text():
     one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
     shown = replace(one, sentence="The cup fell on the jug and it broke. _", pronoun=None)
     assert not compute_item_digests(one)[0].isdisjoint(compute_item_digests(shown)[0])
@@ -35,7 +35,7 @@ def test_pronoun_of_the_blank_matches_a_pronoun_in_the_text() -> None:
     assert len(compute_item_digests(one)[0]) == 2
 
 
-def test_text_before_the_blank_matches_despite_articles() -> None:
+def test_text_before_the_blank_matches_despite_articles():
     """Some encodings have the article before the blank, others have it in the options."""
     one = Problem("a", "As the cup fell on the jug, the _ broke.", ("cup", "jug"))
     other = Problem("b", "As the cup fell on the jug, _ was whole.", ("The jug", "The cup"))
@@ -46,7 +46,7 @@ def test_text_before_the_blank_matches_despite_articles() -> None:
     )
 
 
-def test_data_set_is_recognised_by_nine_tenths_of_its_problems() -> None:
+def test_data_set_is_recognised_by_nine_tenths_of_its_problems():
     """Eight of ten are not enough. The practice twins belong to no published data set."""
     wsc = [Problem(f"{n}", TROPHY.format("_ is"), ("trophy", f"case {n}")) for n in range(9)]
     other = Problem("x", "The _ fell.", ("cup", "jug"))
@@ -67,26 +67,24 @@ def test_data_set_is_recognised_by_nine_tenths_of_its_problems() -> None:
         ("dpr/train.tsv", "DPR"),
     ],
 )
-def test_published_files_are_recognised(data_dir: Path, path: str, name: str) -> None:
+def test_published_files_are_recognised(data_dir, path, name):
     assert published.recognise_dataset(formats.read(data_dir / path)) == name
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", MADE["SETS"])
-def test_shipped_digests_match_the_published_files(name: str, data_dir: Path) -> None:
+def test_shipped_digests_match_the_published_files(name, data_dir):
     assert MADE["contents"](name, data_dir) == get_published_digests(name)
 
 
-def test_unknown_data_set_is_refused() -> None:
+def test_unknown_data_set_is_refused():
     with pytest.raises(InputError, match=r"'xyzzy'.* wsc, pdp, .*winogrande\..*other:xyzzy"):
         get_published_digests("xyzzy")
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("with_roots", [True, False])
-def test_perturbed_problems_overlap_with_the_set_of_their_roots(
-    data_dir: Path, with_roots: bool
-) -> None:
+def test_perturbed_problems_overlap_with_the_set_of_their_roots(data_dir, with_roots):
     """A model trained on WinoGrande has seen problems perturbed from its dev set."""
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     roots = draw_roots([dev], [5]).dataset
@@ -115,9 +113,7 @@ def test_perturbed_problems_overlap_with_the_set_of_their_roots(
         ("winogender/all_sentences.tsv", "winogrande", 0),
     ],
 )
-def test_overlap_of_published_sets_is_found(
-    file: str, name: str, seen: int, data_dir: Path
-) -> None:
+def test_overlap_of_published_sets_is_found(file, name, seen, data_dir):
     """A data set overlaps with itself in each encoding; DPR has four of the Winograd schemas."""
     found = find_overlap(formats.read(data_dir / file), public=[get_published_digests(name)])
     assert len(found.rows) == seen

@@ -22,7 +22,7 @@ problems = st.builds(
 
 
 @given(st.lists(problems, max_size=5, unique_by=lambda p: p.id))
-def test_recasting_problems_to_claims_is_a_round_trip(found: list[Problem]) -> None:
+def test_recasting_problems_to_claims_is_a_round_trip(found):
     recast = to_problems(to_claims(found))
     assert recast.problems.problems == tuple(found)
     assert recast.leftovers == ()
@@ -40,7 +40,7 @@ def test_recasting_problems_to_claims_is_a_round_trip(found: list[Problem]) -> N
         max_size=12,
     )
 )
-def test_each_claim_is_in_a_problem_or_left_over(claims: list[Claim]) -> None:
+def test_each_claim_is_in_a_problem_or_left_over(claims):
     recast = to_problems(claims)
     options = sum(len(problem.options) for problem in recast.problems)
     assert options + len(recast.leftovers) == len(claims)
@@ -51,45 +51,34 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0"
 CLAIM = Claim("p", "A _ b.", "x", holds=True)
 
 
+def _claims(*changes: dict[str, object]) -> list[Claim]:
+    """Return changed claims of one problem; the first one is true."""
+    return [replace(CLAIM, **change) for change in changes]
+
+
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [
         ([CLAIM], "it is the only claim of its problem"),
-        (
-            [CLAIM, replace(CLAIM, candidate="y")],
-            "2 claims of its problem are true, not 1",
-        ),
-        (
-            [replace(CLAIM, holds=False), replace(CLAIM, candidate="y", holds=False)],
-            "no claims of its problem are true, not 1",
-        ),
-        (
-            [CLAIM, replace(CLAIM, candidate="y", holds=None)],
-            "only some claims of its problem have a label",
-        ),
-        (
-            [CLAIM, replace(CLAIM, candidate="y", sentence="C _ d.", holds=False)],
-            "the claims of its problem have different sentences",
-        ),
-        (
-            [CLAIM, replace(CLAIM, holds=False)],
-            "two options are equal: 'x', 'x'",
-        ),
-        (
-            [replace(CLAIM, candidate=name, holds=name == "a") for name in LETTERS],
-            "its problem has 27 claims; a problem has at most 26",
-        ),
+        (_claims({}, {"candidate": "y"}), "2 claims of its problem are true, not 1"),
+        (_claims({"holds": False}, {"candidate": "y", "holds": False}),
+         "no claims of its problem are true, not 1"),
+        (_claims({}, {"candidate": "y", "holds": None}),
+         "only some claims of its problem have a label"),
+        (_claims({}, {"candidate": "y", "sentence": "C _ d.", "holds": False}),
+         "the claims of its problem have different sentences"),
+        (_claims({}, {"holds": False}), "two options are equal: 'x', 'x'"),
+        (_claims(*({"candidate": name, "holds": name == "a"} for name in LETTERS)),
+         "its problem has 27 claims; a problem has at most 26"),
     ],
-)
-def test_invalid_group_of_claims_is_left_over_with_the_reason(
-    claims: list[Claim], reason: str
-) -> None:
+)  # fmt: skip
+def test_invalid_group_of_claims_is_left_over_with_the_reason(claims, reason):
     recast = to_problems(claims)
     assert len(recast.problems) == 0
     assert [left.reason for left in recast.leftovers] == [reason] * len(claims)
 
 
-def test_only_the_repeated_claim_is_left_over() -> None:
+def test_only_the_repeated_claim_is_left_over():
     claims = to_claims([PROBLEM])
     recast = to_problems([*claims, claims[0]])
     assert recast.problems.problems == (PROBLEM,)
@@ -99,7 +88,7 @@ def test_only_the_repeated_claim_is_left_over() -> None:
 
 
 @given(problems.map(lambda p: replace(p, answer=len(p.options) - 1)))
-def test_each_comparison_has_the_correct_and_another_option(problem: Problem) -> None:
+def test_each_comparison_has_the_correct_and_another_option(problem):
     pairs = to_pairs([problem])
     assert len(pairs) == len(problem.options) - 1
     for pair in pairs:
@@ -108,12 +97,12 @@ def test_each_comparison_has_the_correct_and_another_option(problem: Problem) ->
     assert len({pair.id for pair in pairs}) == len(pairs)
 
 
-def test_binary_and_unanswered_problems_are_unchanged() -> None:
+def test_binary_and_unanswered_problems_are_unchanged():
     withheld = Problem("q", "A _ b.", ("x", "y", "z"))
     assert to_pairs([PROBLEM, withheld]) == (PROBLEM, withheld)
 
 
-def test_references_to_other_options_are_found_in_many_languages() -> None:
+def test_references_to_other_options_are_found_in_many_languages():
     """Examples are "all of the above" and "A and B"; the options of such items keep their order."""
     referring = (
         "Todas las anteriores|Ninguna de las anteriores|Nenhuma das anteriores|Alle oben genannten|"

@@ -62,13 +62,13 @@ class Whole(Result):
 WHOLE = Whole(Part(0.5), "a", np.zeros(3))
 
 
-def test_record_follows_the_declared_fields() -> None:
+def test_record_follows_the_declared_fields():
     """Computed properties come first; hidden and empty fields are omitted; parts are nested."""
     assert WHOLE.record() == {"size": 1, "part": {"kappa": 0.5}, "name": "a", "ends": [0.1, 0.7]}
     assert Whole(None, "ab", None, 3).record()["ties"] == 3
 
 
-def test_table_has_the_requested_columns() -> None:
+def test_table_has_the_requested_columns():
     made = make_table(
         "T", {"x": Whole(None, "b", 0), "y": WHOLE}, ["name", "part.kappa"], head="which"
     )
@@ -107,9 +107,7 @@ def results() -> list[Result]:
     return [*_results()]
 
 
-def test_repr_is_one_short_line_and_html_is_a_table(
-    results: list[Result],
-) -> None:
+def test_repr_is_one_short_line_and_html_is_a_table(results):
     for found in results:
         line = repr(found)
         assert len(line) <= MAX_REPR
@@ -123,7 +121,7 @@ def test_repr_is_one_short_line_and_html_is_a_table(
     assert "&lt;first&gt;" in Answers((), "<first>")._repr_html_()
 
 
-def test_repr_of_other_classes_is_short() -> None:
+def test_repr_of_other_classes_is_short():
     """Data sets, filtered ones, files and checks print neither problems nor arrays."""
     many = make_twins(500)
     contents = formats.scan([{"question": f"Q {n}?", "choices": ["a", "b"]} for n in range(500)])
@@ -131,7 +129,7 @@ def test_repr_of_other_classes_is_short() -> None:
         assert len(repr(made)) < 2_000, type(made)
 
 
-def test_result_has_a_frame_a_summary_and_charts(results: list[Result], tmp_path: Path) -> None:
+def test_result_has_a_frame_a_summary_and_charts(results, tmp_path):
     pandas = needed("pandas")
     drawn = set()
     for found in results:
@@ -155,7 +153,7 @@ def test_result_has_a_frame_a_summary_and_charts(results: list[Result], tmp_path
     assert drawn == {"Score", "Comparison", "LearningCurve", "Audit", "AfliteResult", "Assessment"}
 
 
-def test_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
+def test_frame_has_a_row_for_each_measurement(results):
     """An audit has a row for each cue, with its split; a comparison has one for each pair."""
     by_kind = {type(found).__name__: found for found in results}
     cues = by_kind["Audit"].to_frame()
@@ -166,7 +164,7 @@ def test_frame_has_a_row_for_each_measurement(results: list[Result]) -> None:
     assert by_kind["Score"].to_frame()["accuracy.n"].tolist() == [len(DATA)]
 
 
-def test_unknown_chart_format_is_refused(results: list[Result]) -> None:
+def test_unknown_chart_format_is_refused(results):
     with pytest.raises(InputError, match=r"use \.svg, \.png or \.pdf"):
         results[0].save_charts("x.gif")
 
@@ -177,7 +175,7 @@ def _list_subclasses(of: type) -> Iterator[type]:
         yield from _list_subclasses(kind)
 
 
-def test_every_public_result_can_be_displayed() -> None:
+def test_every_public_result_can_be_displayed():
     """Each has the repr of `Result`, readable metadata, and at most one field of rows."""
     for module in pkgutil.iter_modules(winosmith.__path__):
         if module.name != "__main__":
@@ -204,9 +202,7 @@ SAID = [{"id": row["id"], "first": "A", "second": "B"} for row in ROWS]
 
 
 @pytest.mark.parametrize("form", ["list", "columns", "splits", "files", "pandas", "arrow", "hub"])
-def test_all_forms_of_data_give_the_same_results(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_forms_of_data_give_the_same_results(form, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for at in range(2):
         Path(f"unit{at}").mkdir()

@@ -1,15 +1,22 @@
-"""The practice corpus, its frames and the handwritten twins: structural rules and balance."""
+"""The practice corpus, the handwritten twins and the crowd: rules, balance and votes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Origin, validate
-from winosmith.errors import DataError, InputError
-from winosmith.practice import ARTIFACTS, PracticeCorpus, _corpus, generate_corpus, read_handwritten
+from winosmith import Dataset, Filtered, Origin, Problem, validate
+from winosmith.errors import DataError, InputError, RecipeError
+from winosmith.practice import (
+    ARTIFACTS,
+    PracticeCorpus,
+    _corpus,
+    generate_corpus,
+    read_handwritten,
+    simulate_votes,
+)
 from winosmith.practice._artifacts import read_fillers, read_frames
 from winosmith.text import split_words
 
@@ -28,14 +35,9 @@ def test_5000_twins_pass_all_structural_rules(large: PracticeCorpus):
     social = sum(p.origin is not None and p.origin.domain == "social" for p in large.dataset)
     wanted = dict.fromkeys(examined.checked, 10_000) | {"same gender": social}
     assert examined.checked == wanted
-
-
-def test_repr_of_a_corpus_is_one_line(large: PracticeCorpus):
-    assert repr(large) == "PracticeCorpus(dataset=<Dataset 'practice': 10000 problems, 5000 twins>)"
-
-
-def test_5000_twins_have_no_equal_sentences(large: PracticeCorpus):
     assert len({problem.sentence for problem in large.dataset}) == 10_000
+    assert Counter(large.planted.values()) == dict.fromkeys(ARTIFACTS, 1_250)
+    assert repr(large) == "PracticeCorpus(dataset=<Dataset 'practice': 10000 problems, 5000 twins>)"
 
 
 @examples(25)
@@ -63,17 +65,11 @@ def test_any_arguments_give_whole_twins_that_pass_the_rules(
         assert second == first + 1
 
 
-def test_artifacts_are_equally_frequent(large: PracticeCorpus):
-    assert Counter(large.planted.values()) == dict.fromkeys(ARTIFACTS, 1_250)
-
-
 def test_seed_determines_the_corpus():
-    first, again, other = (
-        generate_corpus(100, seed=4),
-        generate_corpus(100, seed=4),
-        generate_corpus(100, seed=5),
-    )
+    """It is the same as in earlier versions."""
+    first, again, other = (generate_corpus(200, seed=seed) for seed in (6, 6, 5))
     assert first == again
+    assert first.dataset.digest.startswith("0a3285d975ef07f3")
     assert first.dataset.digest != other.dataset.digest
     assert set(first.dataset.ids).isdisjoint(other.dataset.ids)
 
@@ -101,10 +97,6 @@ def test_symmetric_flips_half_of_the_sound_twins():
     )
     turned = sum(a != b for a, b in zip(plain.dataset.answers, made.dataset.answers, strict=True))
     assert turned / 8_000 == pytest.approx(0.5, abs=0.03)
-
-
-def test_corpus_is_the_same_as_in_earlier_versions():
-    assert generate_corpus(200, seed=6).dataset.digest.startswith("0a3285d975ef07f3")
 
 
 def test_social_sets_the_fraction_of_social_twins():
@@ -180,15 +172,12 @@ def test_too_few_frames_are_reported(monkeypatch: pytest.MonkeyPatch):
 TWINS = [(read_handwritten()[a], read_handwritten()[b]) for a, b in read_handwritten().twins]
 
 
-def test_72_twins_are_handwritten():
+def test_handwritten_twins_pass_structural_validation():
+    """Only social problems are checked for gender."""
     assert len(TWINS) == 72
     assert read_handwritten().singles == ()
     domains = Counter(first.origin.domain for first, _ in TWINS if first.origin)
     assert domains == {"social": 36, "physical": 36}
-
-
-def test_handwritten_twins_pass_structural_validation():
-    """Only social problems are checked for gender."""
     rules = validate.StructureRules(complete=True, edit=0.3)
     examined = validate.examine_structure(read_handwritten(), rules)
     assert examined.findings == ()
@@ -202,6 +191,7 @@ def test_handwritten_halves_share_origin_and_options():
         for half in (first, second):
             assert half.origin.anchor not in half.options, half.id
             assert all(half.sentence.count(option) == 1 for option in half.options), half.id
+            assert (half.origin.source, half.origin.licence) == ("winosmith", "Apache-2.0")
 
 
 def test_handwritten_sentences_and_options_are_distinct():
@@ -227,6 +217,100 @@ def test_order_of_mention_does_not_reveal_answers():
     assert 24 <= sum(listed) <= 48
 
 
-def test_handwritten_twins_state_source_and_licence():
-    origins = {(p.origin.source, p.origin.licence) for p in read_handwritten() if p.origin}
-    assert origins == {("winosmith", "Apache-2.0")}
+SENTENCE = "The cup stood beside the jug until the _ fell."
+
+
+@pytest.fixture(scope="module")
+def made() -> PracticeCorpus:
+    """Return a corpus with votes."""
+    return generate_corpus(2_000, seed=12)
+
+
+@pytest.fixture(scope="module")
+def judged(made: PracticeCorpus) -> Filtered:
+    """Return the result of the default rules for votes."""
+    return validate.filter_by_votes(made.dataset, made.votes)
+
+
+def test_crowd_answers_by_its_error_rate():
+    """With any number of options."""
+    options = ("cup", "jug", "vase")
+    three = [Problem("a", SENTENCE, options, 2), Problem("b", SENTENCE, options, 0)]
+    for data, error in ((read_handwritten(), 0), (Dataset(three), 1)):
+        votes = simulate_votes(data, error_rate=error, ambiguous_rate=0, associative_rate=0)
+        answers = dict(zip(data.ids, data.answers, strict=True))
+        wrong = {v.choice != answers[v.problem_id] for v in votes if v.purpose == "validate"}
+        assert wrong == {bool(error)}
+
+
+@pytest.mark.parametrize("purpose", ["local", "validate"])
+def test_three_distinct_eligible_judges_see_each_problem(made: PracticeCorpus, purpose: str):
+    """No judge wrote the twin or saw its other half before."""
+    judges = defaultdict(list)
+    for vote in made.votes:
+        if vote.purpose == purpose:
+            judges[vote.problem_id].append(vote.participant)
+    assert set(judges) == set(made.dataset.ids)
+    assert all(len(own) == len(set(own)) == 3 for own in judges.values())
+    _, aside = validate.select_eligible(made.dataset, made.votes)
+    assert aside == ()
+
+
+def test_about_68_percent_are_valid(made: PracticeCorpus, judged: Filtered):
+    """As in the paper, within 3 points; votes reject for all reasons of its three rules."""
+    assert len(judged.kept) / len(made.dataset) == pytest.approx(0.68, abs=0.03)
+    reasons = {entry.reason.split(":")[0] for entry in judged.dropped}
+    assert reasons == {"majority", "ambiguity", "word association", "local context"}
+
+
+def test_planted_problems_are_valid_as_often_as_sound_ones(made: PracticeCorpus, judged: Filtered):
+    kept = set(judged.kept.ids)
+    planted = set(made.planted)
+    sound = set(made.dataset.ids) - planted
+    shares = [len(kept & part) / len(part) for part in (planted, sound)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.05)
+
+
+def test_judges_differ_in_reliability(made: PracticeCorpus):
+    answers = dict(zip(made.dataset.ids, made.dataset.answers, strict=True))
+    wrong = defaultdict(list)
+    for vote in made.votes:
+        if vote.purpose == "validate":
+            wrong[vote.participant].append(vote.choice != answers[vote.problem_id])
+    rates = sorted(sum(own) / len(own) for own in wrong.values())
+    assert rates[0] < rates[-1] / 2
+
+
+def test_seed_determines_the_votes():
+    twins = read_handwritten()
+    assert simulate_votes(twins, seed=1) == simulate_votes(twins, seed=1)
+    assert simulate_votes(twins, seed=1) != simulate_votes(twins, seed=2)
+
+
+def test_ambiguous_and_associative_problems_are_rejected():
+    twins = read_handwritten()
+    votes = simulate_votes(twins, ambiguous_rate=1, associative_rate=1)
+    assert len(validate.filter_by_votes(twins, votes).kept) < 0.1 * len(twins)
+
+
+def test_pool_needs_twice_the_judges_and_the_author():
+    """One person fewer is refused."""
+    origin = Origin(author="p02")
+    half = Problem("a", SENTENCE, ("cup", "jug"), 0, "t", origin=origin)
+    other = Problem("b", SENTENCE.replace("fell", "stayed"), ("cup", "jug"), 1, "t", origin=origin)
+    twin = Dataset([half, other])
+    assert len(simulate_votes(twin, judges=2, pool=5)) == 2 * 2 * 2
+    with pytest.raises(DataError, match=r"needs 4 judges who are not its author.* 4 has only 3"):
+        simulate_votes(twin, judges=2, pool=4)
+
+
+@pytest.mark.parametrize("arguments", [{"judges": 0}, {"error_rate": 1.1}, {"ambiguous_rate": -1}])
+def test_numbers_out_of_range_are_refused(arguments):
+    with pytest.raises(RecipeError, match=r"must be a (whole number, 1 or|number from 0)"):
+        simulate_votes(read_handwritten(), **arguments)
+
+
+def test_withheld_answers_are_refused():
+    blind = read_handwritten().blind()
+    with pytest.raises(DataError, match=f"the answer of '{blind.ids[0]}' is withheld"):
+        simulate_votes(blind)
