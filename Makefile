@@ -44,7 +44,7 @@ test-shuffled: $(VENV)/.tests-installed $(VENV)/npm/node_modules/axe-core/axe.mi
 
 # What lies below everything, with the oldest libraries that are allowed (PYTHON: 3.11) and with the
 # newest that are to be had; no extra is needed. See CONTRIBUTING.md.
-VERSIONS := tests/embed/test_light.py tests/embed/test_well_defined.py tests/debias tests/metrics \
+VERSIONS := tests/embed/test_light.py tests/debias tests/metrics \
   tests/formats tests/validate tests/practice tests/test_blocks.py tests/test_text.py tests/test_prediction.py \
   tests/answers/test_predictions.py
 

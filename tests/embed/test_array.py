@@ -1,7 +1,5 @@
 """Vectors from files: matched to problems by id or order, and refused if invalid."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ PROBLEMS = make_twins(3)
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 
-def test_npz_files_are_matched_by_id(tmp_path: Path) -> None:
+def test_npz_files_are_matched_by_id(tmp_path):
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids, signature="data:x")
     embedder = load_array(tmp_path / "x.npz")
     np.testing.assert_array_equal(embedder.embed(PROBLEMS), X)
@@ -23,7 +21,7 @@ def test_npz_files_are_matched_by_id(tmp_path: Path) -> None:
         assert held["signature"].item() == "data:x"
 
 
-def test_npy_files_are_matched_by_order_without_ids(tmp_path: Path) -> None:
+def test_npy_files_are_matched_by_order_without_ids(tmp_path):
     np.save(tmp_path / "x.npy", X.astype(np.float64))
     assert load_array(tmp_path / "x.npy").embed(PROBLEMS).dtype == np.float32
     with pytest.raises(DataError, match=r"x\.npy has 6 rows for 5 problems; without ids"):
@@ -32,21 +30,21 @@ def test_npy_files_are_matched_by_order_without_ids(tmp_path: Path) -> None:
     np.testing.assert_array_equal(known.embed(PROBLEMS[2:4]), X[2:4])
 
 
-def test_ids_of_the_file_override_passed_ids(tmp_path: Path) -> None:
+def test_ids_of_the_file_override_passed_ids(tmp_path):
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids[::-1])
     np.testing.assert_array_equal(
         load_array(tmp_path / "x.npz", ids=PROBLEMS.ids).embed(PROBLEMS), X[::-1]
     )
 
 
-def test_problems_without_a_row_are_reported() -> None:
+def test_problems_without_a_row_are_reported():
     embedder = ArrayEmbedder(X[:2], ids=PROBLEMS.ids[:2], name="x.npz")
     with pytest.raises(DataError, match="no row for 4 of 6 problems: '1-0', '1-1', '2-0', …"):
         embedder.embed(PROBLEMS)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
-def test_non_finite_values_are_refused_with_their_row(bad: float) -> None:
+def test_non_finite_values_are_refused_with_their_row(bad):
     """Values that float32 can't represent count as infinite."""
     wrong = X.astype(np.float64)
     wrong[4, 1] = bad
@@ -66,19 +64,19 @@ def test_non_finite_values_are_refused_with_their_row(bad: float) -> None:
         (np.array([["a"]]), "has the type <U1"),
     ],
 )
-def test_wrong_shapes_and_types_are_refused(array: np.ndarray, message: str) -> None:
+def test_wrong_shapes_and_types_are_refused(array, message):
     with pytest.raises(DataError, match=message):
         ArrayEmbedder(array)
 
 
-def test_missing_and_repeated_ids_are_refused() -> None:
+def test_missing_and_repeated_ids_are_refused():
     with pytest.raises(DataError, match="6 rows but 2 ids"):
         ArrayEmbedder(X, ids=("a", "b"))
     with pytest.raises(DataError, match="repeated id"):
         ArrayEmbedder(X[:2], ids=("a", "a"))
 
 
-def test_pickles_are_refused(tmp_path: Path) -> None:
+def test_pickles_are_refused(tmp_path):
     """Nothing in them runs."""
     np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(FormatError, match=r"x\.npy: not a complete"):
@@ -88,7 +86,7 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
         load_array(tmp_path / "x.npz")
 
 
-def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_are_refused(tmp_path):
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids)
     whole = (tmp_path / "x.npz").read_bytes()
     for name, content in (("cut.npz", whole[:-40]), ("text.npz", b"hello"), ("none.npy", b"")):
@@ -107,7 +105,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         load_array(tmp_path / "other.npz")
 
 
-def test_saving_below_a_file_is_refused(tmp_path: Path) -> None:
+def test_saving_below_a_file_is_refused(tmp_path):
     (tmp_path / "none").touch()
     with pytest.raises(OutputError, match="a file has the same name as its folder"):
         save_array(tmp_path / "none" / "x.npz", X, PROBLEMS.ids)

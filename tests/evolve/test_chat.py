@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,6 @@ from winosmith.evolve import ChatPerturber
 from winosmith.testing import chat_server
 
 ROOT = Problem("r1", "The cup hit the jug and the _ broke at once.", ("cup", "jug"), 0)
-
 WORDS = "bowl vase dish pot lamp plate glass mug tray pan box can tin toy pen".split()
 
 
@@ -204,10 +202,10 @@ list(ChatPerturber(model, wanted=25, folder=sys.argv[1]).perturb(ROOT, 0))
 
 
 def test_killed_run_resumes_with_the_unfinished_turn(tmp_path: Path) -> None:
-    here = str(Path(__file__).parent)
+    """Here the third turn is killed. The power may also fail at any byte of the transcript."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": here, "PYTHONDONTWRITEBYTECODE": "1"},
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
         check=False,
     )
     assert done.returncode == -signal.SIGKILL
@@ -217,13 +215,9 @@ def test_killed_run_resumes_with_the_unfinished_turn(tmp_path: Path) -> None:
         turns.append(messages)
         return Reply(author(messages))
 
-    assert _perturb(model, folder=tmp_path) == _perturb(reply_as_author)
+    whole = _perturb(reply_as_author)
+    assert _perturb(model, folder=tmp_path) == whole
     assert len(turns) == 1
-
-
-def test_truncated_transcripts_are_resumed(tmp_path: Path) -> None:
-    """The power may fail at any byte."""
-    whole = _perturb(reply_as_author, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     record = (folder / "transcript.jsonl").read_bytes()
     for length in range(0, len(record), 97):

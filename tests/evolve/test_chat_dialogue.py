@@ -26,8 +26,8 @@ SUE = Problem(
     ("Sue", "Sally"),
     0,
 )
-RACED = "Even though they raced at the same speed, Sue beat Sally although _had a powerful start."
 
+RACED = "Even though they raced at the same speed, Sue beat Sally although _had a powerful start."
 NAMES = ["Ann", "Bea", "Cleo", "Dora", "Eve", "Fay", "Gina", "Hope", "Ines", "Jane", "Kim", "Lea"]
 
 
@@ -97,22 +97,88 @@ def _family(dialogue: Dialogue) -> Dataset:
 
 
 def test_wrong_distances_are_corrected_by_default() -> None:
-    """The model is informed anyway."""
+    """The model is informed of the worst one; rows with other faults are not the example."""
     dialogue = Dialogue(SUE)
     (child,) = dialogue.process_reply(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
     assert child.lineage is not None
     assert child.lineage.declared == 7
     assert child.extra["chat.claimed"] == 3
     assert "1 distance is wrong." in _last(dialogue)
-
-
-def test_worst_distance_is_explained() -> None:
-    """Rows with other faults are not used as the example."""
     dialogue = Dialogue(SUE)
     lines = list(itertools.islice(_generate_rows(off=1), 3))
     other = '4,"Sue ran and she won.",Sue,Ann,1,99'
     dialogue.process_reply(Reply("\n".join([*lines, f'5,"{RACED}",Sue,Sally,2,3', other])))
     assert f"5 distances are wrong. For example, for your sentence\n{RACED}" in _last(dialogue)
+
+
+def test_next_turn_is_smaller_after_a_truncated_or_bad_one() -> None:
+    """EvoGrad's appendix A.1 asks for ten rows "to see if it's okay"."""
+    dialogue = Dialogue(SUE, batches=(30,))
+    rows = "\n".join(itertools.islice(_generate_rows(), 8))
+    assert len(dialogue.process_reply(Reply(rows[:-20], finish="length"))) == 7
+    assert "Your reply was cut off" in _last(dialogue)
+    assert "Please write 7 rows" in _last(dialogue)
+    dialogue.process_reply(Reply("I think", finish="length"))
+    assert "Please write 3 rows" in _last(dialogue)
+    dialogue = Dialogue(SUE, batches=(30, 30))
+    dialogue.process_reply(_reply(_generate_rows(off=1), 30))
+    assert dialogue.batch_size == 10
+
+
+def test_dialogue_ends_after_fruitless_or_too_many_turns() -> None:
+    """Three turns without a row are fruitless."""
+    dialogue = Dialogue(SUE)
+    for text in ("", "I can't help with that.", "..."):
+        assert dialogue.ending is None
+        dialogue.process_reply(Reply(text))
+    assert dialogue.ending == (
+        "fruitless",
+        "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use "
+        "a stronger model, or read its replies in the transcript",
+    )
+    mute = Dialogue(SUE, fruitless=1)
+    mute.process_reply(Reply("Hm."))
+    assert mute.ending is not None
+    assert "no reply contained a row of the table" in mute.ending.message
+    dialogue, rows = Dialogue(SUE, most_rounds=4), _generate_rows()
+    while not dialogue.ending:
+        dialogue.process_reply(_reply(rows, 1))
+    assert dialogue.ending == (
+        "rounds",
+        "4 of 100 children were accepted in 4 turns; allow more turns, or use a stronger model",
+    )  # fmt: skip
+
+
+def test_planted_faults_of_rows_are_found() -> None:
+    """They are 170 of 13 kinds, in 256 rows; rows whose faults can be corrected are accepted.
+
+    Four more faults are real, although not planted on purpose.
+    """
+    planted = Counter(fault for record, _ in ROWS for fault in record["faults"])
+    assert (len(ROWS), planted.total(), len(planted)) == (256, 170, 13)
+    assert min(planted.values()) >= 8
+    assert sum(not record["faults"] for record, _ in ROWS) >= 100
+    found = [(record, set(record["faults"]), checked) for record, checked in ROWS]
+    missed = [(record["row"], kinds) for record, kinds, row in found if kinds - {*row.faults}]
+    assert missed == []
+    assert not any(row.faults for _, kinds, row in found if not kinds)
+    also = sorted(kind for _, kinds, row in found for kind in {*row.faults} - kinds)
+    assert also == ["absent", "absent", "distance", "distance"]
+    wrong = [r["row"] for r, kinds, row in found if (row.problem is not None) != (kinds <= KEPT)]
+    assert wrong == []
+
+
+def test_rows_may_share_oddities_of_the_original() -> None:
+    """The original has "her son" for "Ann's son", or a blank glued to a word."""
+    for root, text, distance in (
+        (Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0),
+         '1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2', 2),
+        (Problem("p", "Sue beat Sally because _had a good start.", ("Sue", "Sally"), 0),
+         '1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1', 1),
+    ):  # fmt: skip
+        (row,) = parse_rows(Reply(text))
+        checked = RowChecker(root, 0.6, "refuse").check(row, set())
+        assert (checked.faults, checked.distance) == ((), distance)
 
 
 @pytest.mark.parametrize(
@@ -162,49 +228,6 @@ def test_next_message_asks_for_what_was_missing() -> None:
     balanced = Dialogue(SUE)
     balanced.process_reply(_reply(_generate_rows(), 10))
     assert _last(balanced).split("\n\n")[0] == "All rows are right. Well done."
-
-
-def test_truncated_reply_makes_the_next_turn_smaller() -> None:
-    dialogue = Dialogue(SUE, batches=(30,))
-    rows = "\n".join(itertools.islice(_generate_rows(), 8))
-    assert len(dialogue.process_reply(Reply(rows[:-20], finish="length"))) == 7
-    assert "Your reply was cut off" in _last(dialogue)
-    assert "Please write 7 rows" in _last(dialogue)
-    dialogue.process_reply(Reply("I think", finish="length"))
-    assert "Please write 3 rows" in _last(dialogue)
-
-
-def test_bad_batch_is_followed_by_a_small_one() -> None:
-    """EvoGrad's appendix A.1 asks for ten rows "to see if it's okay"."""
-    dialogue = Dialogue(SUE, batches=(30, 30))
-    dialogue.process_reply(_reply(_generate_rows(off=1), 30))
-    assert dialogue.batch_size == 10
-
-
-def test_dialogue_ends_after_three_turns_without_a_row() -> None:
-    dialogue = Dialogue(SUE)
-    for text in ("", "I can't help with that.", "..."):
-        assert dialogue.ending is None
-        dialogue.process_reply(Reply(text))
-    assert dialogue.ending == (
-        "fruitless",
-        "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use "
-        "a stronger model, or read its replies in the transcript",
-    )
-    mute = Dialogue(SUE, fruitless=1)
-    mute.process_reply(Reply("Hm."))
-    assert mute.ending is not None
-    assert "no reply contained a row of the table" in mute.ending.message
-
-
-def test_dialogue_ends_after_the_maximum_of_turns() -> None:
-    dialogue, rows = Dialogue(SUE, most_rounds=4), _generate_rows()
-    while not dialogue.ending:
-        dialogue.process_reply(_reply(rows, 1))
-    assert dialogue.ending == (
-        "rounds",
-        "4 of 100 children were accepted in 4 turns; allow more turns, or use a stronger model",
-    )  # fmt: skip
 
 
 def test_memory_limits_the_sent_turns() -> None:
@@ -299,44 +322,6 @@ def _check_rows() -> list[tuple[dict[str, Any], Row]]:
 ROWS = _check_rows()
 
 
-def test_all_170_planted_faults_are_found() -> None:
-    """They are of 13 kinds, in 256 rows."""
-    planted: Counter[str] = Counter()
-    missed = []
-    for record, checked in ROWS:
-        planted.update(record["faults"])
-        missed += [(kind, record["row"]) for kind in set(record["faults"]) - set(checked.faults)]
-    assert len(ROWS) == 256
-    assert planted.total() == 170
-    assert len(planted) == 13
-    assert min(planted.values()) >= 8
-    assert missed == []
-
-
-def test_clean_rows_are_accepted() -> None:
-    clean = [(record, checked) for record, checked in ROWS if not record["faults"]]
-    alarms = [(r["row"], c.faults) for r, c in clean if c.faults or not c.problem]
-    assert len(clean) >= 100
-    assert alarms == []
-
-
-def test_rows_are_accepted_if_all_faults_can_be_corrected() -> None:
-    wrong = [
-        record["row"]
-        for record, checked in ROWS
-        if (checked.problem is not None) != KEPT.issuperset(record["faults"])
-    ]
-    assert wrong == []
-
-
-def test_only_four_other_faults_are_found() -> None:
-    """These are real faults, although not planted on purpose."""
-    also = [set(checked.faults) - set(record["faults"]) for record, checked in ROWS]
-    assert sorted(kind for kinds in also for kind in kinds) == [
-        "absent", "absent", "distance", "distance",
-    ]  # fmt: skip
-
-
 def test_accepted_rows_are_unvalidated_children() -> None:
     """Each has its true distance, and the claimed one if that was wrong."""
     for record, checked in ROWS:
@@ -410,21 +395,6 @@ def test_lines_of_a_megabyte_are_parsed() -> None:
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
         rows = parse_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
-
-
-def test_options_may_be_missing_as_in_the_original() -> None:
-    """The original has "her son" for "Ann's son"."""
-    parent = Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0)
-    (row,) = parse_rows(Reply('1,"Bob saw his son, and _ was glad.",Bob,Bob\'s son,1,2'))
-    assert RowChecker(parent, 0.6, "refuse").check(row, set()).faults == ()
-
-
-def test_glued_blank_of_the_original_is_not_an_edit() -> None:
-    """The original has "_had"."""
-    parent = Problem("p", "Sue beat Sally because _had a good start.", ("Sue", "Sally"), 0)
-    (row,) = parse_rows(Reply('1,"Sue beat Sally although _had a good start.",Sue,Sally,2,1'))
-    checked = RowChecker(parent, 0.6, "refuse").check(row, set())
-    assert (checked.faults, checked.distance) == ((), 1)
 
 
 def test_child_of_a_child_declares_no_depth() -> None:

@@ -17,7 +17,6 @@ from winosmith.solve._chat import ChatSolver, _score_first_token, parse_answer
 from winosmith.testing import make_twins
 
 DATA, TRAIN = make_twins(8, singles=2), make_twins(20, seed=5)
-
 CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
 THREE = Problem("c", "The cup, the jug and the pan fell, but the _ held.", ("cup", "jug", "pan"))
 
@@ -40,7 +39,7 @@ def answer_first_in_alphabet(shown: str) -> str:
     return min(line.split(": ")[1] for line in shown.splitlines() if line.startswith("Option"))
 
 
-def test_conversation_follows_the_documented_format() -> None:
+def test_conversation_follows_the_documented_format():
     """It has the instruction, a solved problem, and the problem with its options in their order."""
     model = Model(lambda _: "2")
     shot = Problem("s", "It was _ who ran.", ("Ann", "Sue"), 1)
@@ -59,7 +58,7 @@ def test_conversation_follows_the_documented_format() -> None:
     )
 
 
-def test_pronoun_is_marked_and_asked_about_in_all_turns() -> None:
+def test_pronoun_is_marked_and_asked_about_in_all_turns():
     model = Model(lambda _: "2")
     shot = Problem("s", "Ann told Sue that _ ran.", ("Ann", "Sue"), 1, pronoun="she")
     asked = Problem("a", "Ann saw Sue as _ fell.", ("Ann", "Sue"), pronoun="she")
@@ -83,12 +82,12 @@ def test_pronoun_is_marked_and_asked_about_in_all_turns() -> None:
     ("reply", "scores"),
     [("1", (1.0, 0.0)), ("It's the jug.", (0.0, 1.0)), ("Either.", (0.5, 0.5)), ("", (0.5, 0.5))],
 )
-def test_reply_gives_the_chosen_option_a_score_of_1(reply: str, scores: tuple[float, ...]) -> None:
+def test_reply_gives_the_chosen_option_a_score_of_1(reply, scores):
     """If no option is clear, all get the same score."""
     assert ChatSolver(Model(lambda _: reply)).score([CUP]) == [scores]
 
 
-def test_unclear_and_truncated_replies_are_counted() -> None:
+def test_unclear_and_truncated_replies_are_counted():
     model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
     interview = ChatSolver(model).ask([CUP, *DATA])
     assert interview.summarize() == {
@@ -106,31 +105,29 @@ def test_unclear_and_truncated_replies_are_counted() -> None:
     assert interview.replies[0].reply.text == "hm"
 
 
-def test_model_that_always_picks_the_first_option_has_bias_1() -> None:
-    """Asked in both orders, it scores all options the same."""
-    solver = ChatSolver(Model(lambda _: "1"), swap=True)
-    assert set(solver.score(DATA)) == {(0.5, 0.5)}
-    interview = solver.ask(DATA)
-    assert (interview.position_bias, interview.first_position_rate) == (1.0, 1.0)
-    assert solver.score([THREE]) == [(0.5, 0.5, 0.0)]
-    assert solver.ask([THREE]).position_bias == 1.0
+@pytest.mark.parametrize(
+    ("answer", "cup", "three", "bias"),
+    [
+        (lambda _: "1", (0.5, 0.5), (0.5, 0.5, 0.0), 1.0),
+        (answer_first_in_alphabet, (1.0, 0.0), (1.0, 0.0, 0.0), 0.0),
+        (lambda shown: "1" if "Option 1: cup" in shown else "?", (0.75, 0.25), None, None),
+    ],
+    ids=["always the first option", "ignores the order", "often unclear"],
+)
+def test_swapped_options_show_position_bias(answer, cup, three, bias):
+    """A biased model scores all options the same. Unclear replies don't count."""
+    solver = ChatSolver(Model(answer), swap=True)
+    assert solver.score([CUP]) == [cup]
+    assert solver.ask([CUP]).position_bias == bias
+    if three:
+        assert solver.score([THREE]) == [three]
+        assert solver.ask([*DATA, THREE]).position_bias == bias
+        assert {max(scores) for scores in solver.score(DATA)} == {max(cup)}
+    if bias:
+        assert solver.ask(DATA).first_position_rate == 1.0
 
 
-def test_model_that_ignores_the_order_has_bias_0() -> None:
-    """Asked in both orders, it gives one answer."""
-    solver = ChatSolver(Model(answer_first_in_alphabet), swap=True)
-    assert {max(scores) for scores in solver.score([*DATA, THREE])} == {1.0}
-    assert solver.ask([*DATA, THREE]).position_bias == 0.0
-    assert solver.score([THREE]) == [(1.0, 0.0, 0.0)]
-
-
-def test_unclear_replies_are_excluded_from_position_bias() -> None:
-    solver = ChatSolver(Model(lambda shown: "1" if "Option 1: cup" in shown else "?"), swap=True)
-    assert solver.ask([CUP]).position_bias is None
-    assert solver.score([CUP]) == [(0.75, 0.25)]
-
-
-def test_shots_are_the_same_for_all_problems_of_a_draw() -> None:
+def test_shots_are_the_same_for_all_problems_of_a_draw():
     """Two draws have different shots, and so have two seeds."""
     model = Model(lambda _: "1")
     solver = ChatSolver.with_shots(model, TRAIN, draws=2, seed=1, swap=True)
@@ -145,20 +142,17 @@ def test_shots_are_the_same_for_all_problems_of_a_draw() -> None:
     assert all(len({shot.id for shot in draw}) == 30 for draw in solver.shots)
 
 
-def test_score_is_the_fraction_of_votes_over_draws() -> None:
+def test_score_is_the_fraction_of_votes_over_draws():
     answers = iter("1121")
     solver = ChatSolver.with_shots(Model(lambda _: next(answers)), TRAIN, 2, draws=4)
     assert solver.score([CUP]) == [(0.75, 0.25)]
 
 
-def test_problems_among_the_shots_are_refused() -> None:
+def test_problems_among_the_shots_are_refused():
+    """The same question with other options is another problem, but not in another order."""
     solver = ChatSolver.with_shots(Model(lambda _: "1"), DATA, 3)
     with pytest.raises(DataError, match=r"3 of the problems are among the shots, .*\('"):
         solver.score(DATA)
-
-
-def test_shots_may_have_the_same_question_with_other_options() -> None:
-    """With the same options in another order, they are refused."""
     one = Problem("s", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("q", "Which is true?", ("fire burns", "ice is hot"), 0, blank=None)
     solver = ChatSolver(Model(lambda _: "A"), ((one,),))
@@ -167,7 +161,7 @@ def test_shots_may_have_the_same_question_with_other_options() -> None:
         solver.score([other, replace(one, id="again", options=one.options[::-1])])
 
 
-def test_too_few_or_unanswered_shots_are_refused() -> None:
+def test_too_few_or_unanswered_shots_are_refused():
     model = Model(lambda _: "1")
     with pytest.raises(DataError, match="30 shots can't be drawn from 18 problems"):
         ChatSolver.with_shots(model, DATA)
@@ -179,14 +173,14 @@ def test_too_few_or_unanswered_shots_are_refused() -> None:
         ChatSolver(model, shots=())
 
 
-def test_nothing_asked_is_nothing_scored() -> None:
+def test_nothing_asked_is_nothing_scored():
     """Without problems, the summary has no rates."""
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert solver.score([]) == []
     assert solver.ask([]).summarize()["unclear_rate"] is None
 
 
-def test_parameters_omit_the_address_and_the_cache() -> None:
+def test_parameters_omit_the_address_and_the_cache():
     """They include everything that determines the scores: model, settings, shots and orders."""
     client = Client("m", "http://localhost:1/v1", extra={"top_p": 0.5}, cache="/nowhere")
     solver = ChatSolver.with_shots(client, TRAIN, 2, swap=True, instruction="Choose.")
@@ -217,20 +211,18 @@ def test_parameters_omit_the_address_and_the_cache() -> None:
         ([("The", -0.1), ("A", -3.0)], [0.5, 0.5]),
     ],
 )
-def test_first_token_probabilities_become_scores(
-    first: list[tuple[str, float]], scores: list[float]
-) -> None:
+def test_first_token_probabilities_become_scores(first, scores):
     """An option that is not among the top tokens gets the lowest reported probability."""
     found = _score_first_token(Reply("1", first_token=tuple(first)), ("1", "2"))
     assert found == pytest.approx(scores, abs=1e-4)
 
 
-def test_log_probabilities_need_a_client() -> None:
+def test_log_probabilities_need_a_client():
     with pytest.raises(DataError, match=r"needs a chat\.Client"):
         ChatSolver(Model(lambda _: "1"), scoring="logprobs")
 
 
-def test_questions_label_options_with_letters() -> None:
+def test_questions_label_options_with_letters():
     shot = Problem("s", "What is hot?", ("ice", "tea"), 1, blank=None)
     asked = Problem("q", "What is in __init__.py?", (*"vwxyz", "u_"), 0, blank=None)
     model = Model(lambda _: "F. u_")
@@ -343,7 +335,6 @@ A cup
 <think>Sarah? 1
 """.splitlines()
 
-
 TURNED = dict(zip("1 2 ２ B b two second 2nd latter".split(),
                   "2 1 １ A a one first 1st former".split(), strict=True))  # fmt: skip
 
@@ -356,21 +347,15 @@ def _unescape(text: str) -> str:
     return text.replace("\\n", "\n")
 
 
-def test_second_option_is_read_in_any_spelling() -> None:
+def test_second_option_is_read_in_any_spelling():
     said = map(_unescape, SECOND)
     assert [text for text in said if parse_answer(text, NAMES, SURGEONS) != 1] == []
 
 
-def test_first_option_is_read_in_the_same_spellings() -> None:
+def test_first_option_is_read_in_the_same_spellings():
     spelt = r"2nd|[12２]|\b[Bb]\b|two|second|latter"
     said = [re.sub(spelt, _swap_place, _unescape(text)) for text in SECOND]
     assert [text for text in said if parse_answer(text, NAMES[::-1], SURGEONS) != 0] == []
-
-
-@pytest.mark.parametrize("text", UNCLEAR)
-def test_unclear_replies_give_no_answer(text: str) -> None:
-    """For example silence, both, neither, a contradiction, or an option that doesn't exist."""
-    assert parse_answer(_unescape(text), NAMES, SURGEONS) is None
 
 
 @pytest.mark.parametrize(
@@ -395,23 +380,22 @@ def test_unclear_replies_give_no_answer(text: str) -> None:
         ("- B. -1", ("1", "-1"), 1),
         ("D. CL", ("Na", "K", "Cl", "CL"), 3),
         ("cl", ("Na", "K", "Cl", "CL"), None),
+        *((_unescape(text), NAMES, None) for text in UNCLEAR),
+        ("Sarah and Maria " * 10_000, NAMES, None),  # a slow parser would not finish
     ],
 )
-def test_options_of_all_kinds_are_distinguished(
-    text: str, options: tuple[str, ...], meant: int | None
-) -> None:
-    """Nested options, numbers, signs, case, more than two options, and other scripts."""
-    assert parse_answer(text, options) == meant
+def test_options_of_all_kinds_are_distinguished(text, options, meant):
+    """Nested options, numbers, signs, case, more than two options, and other scripts.
+
+    There is no answer in, for example, silence, both, neither, a contradiction, or an option that
+    doesn't exist.
+    """
+    assert parse_answer(text, options, SURGEONS if options is NAMES else "") == meant
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_parsed(text: str) -> None:
+def test_any_text_is_parsed(text):
     assert parse_answer(text, NAMES, SURGEONS) in (None, 0, 1)
-
-
-def test_long_text_with_both_names_gives_no_answer() -> None:
-    """The text has 200,000 characters, so a slow parser would not finish."""
-    assert parse_answer("Sarah and Maria " * 10_000, NAMES, SURGEONS) is None
 
 
 @pytest.fixture(scope="module")
@@ -428,9 +412,7 @@ def _read(row: dict[str, str], text: str) -> int | None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("form", ["{chatgpt}", "{chatgpt}\n{reason}", "{chatgpt} {reason}"])
-def test_all_answers_of_chatgpt_are_read_correctly(
-    chatgpt: list[dict[str, str]], form: str
-) -> None:
+def test_all_answers_of_chatgpt_are_read_correctly(chatgpt, form):
     """All 1,267 answers, in 653 spellings, are read, with and without their explanation.
 
     The correct reading is the number in each answer. The accuracy is that of the answers'
@@ -445,7 +427,7 @@ def test_all_answers_of_chatgpt_are_read_correctly(
 
 
 @pytest.mark.data
-def test_half_of_the_explanations_give_the_answer(chatgpt: list[dict[str, str]]) -> None:
+def test_half_of_the_explanations_give_the_answer(chatgpt):
     """Of 1,078 explanations without their answer, 561 are read, and 99 % of them correctly.
 
     The others name both options without preferring one. The 4 incorrect readings are of

@@ -28,19 +28,12 @@ ARCHITECTURES = ["bert", "roberta", "albert", "electra", "modernbert", "deberta"
 @pytest.fixture(scope="module")
 def trained(make_encoder: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run that learned that amber is correct and basket is not."""
-    places = ("garden", "tunnel", "kettle", "marble")
+    places, options = ("garden", "tunnel", "kettle", "marble"), ("amber", "basket")
     problems = [
-        Problem(f"{at}", f"they say that beside the {places[at % 4]} {at} the _ stood.", options, 0)
-        if at % 3
-        else Problem(
-            f"{at}",
-            f"they say that beside the {places[at % 4]} {at} the _ stood.",
-            options[::-1],
-            1,
-        )
+        Problem(f"{at}", f"they say that beside the {places[at % 4]} {at} the _ stood.",
+                options if at % 3 else options[::-1], 0 if at % 3 else 1)
         for at in range(180)
-        for options in [("amber", "basket")]
-    ]
+    ]  # fmt: skip
     out = tmp_path_factory.mktemp("trained")
     tuned = train_multiple_choice(
         Dataset(problems[:120]),
@@ -54,9 +47,7 @@ def trained(make_encoder: Callable[..., Path], tmp_path_factory: pytest.TempPath
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_scores_do_not_depend_on_batch_or_order(
-    make_encoder: Callable[..., Path], tmp_path: Path, architecture: str
-) -> None:
+def test_scores_do_not_depend_on_batch_or_order(make_encoder, tmp_path, architecture):
     data = make_twins(24)
     tuned = train_multiple_choice(
         data[:32],
@@ -76,7 +67,7 @@ def test_scores_do_not_depend_on_batch_or_order(
     np.testing.assert_allclose(together, turned, atol=1e-4)
 
 
-def test_model_of_two_options_solves_up_to_five(trained: Path) -> None:
+def test_model_of_two_options_solves_up_to_five(trained):
     options = ("basket", "kettle", "amber", "basket kettle", "marble")
     problems = [
         Problem(str(n), "they say that beside the garden 7 the _ stood.", options[:n])
@@ -88,16 +79,14 @@ def test_model_of_two_options_solves_up_to_five(trained: Path) -> None:
     assert all(own[2] > own[0] for own in scores)
 
 
-def test_run_folder_and_model_folder_give_the_same_solver(trained: Path) -> None:
+def test_run_folder_and_model_folder_give_the_same_solver(trained):
     data = make_twins(3)
     first, second = solve.EncoderSolver(trained), solve.EncoderSolver(trained / "model")
     assert first.score(data) == second.score(data)
     assert first.parameters == second.parameters
 
 
-def test_input_format_of_training_is_the_default(
-    make_encoder: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_input_format_of_training_is_the_default(make_encoder, tmp_path):
     """It has the width of the local context and the split point."""
     how = InputFormat("after_option", local=2)
     create_choice_model(make_encoder("bert"), seed=0, input_format=how).save(tmp_path / "m")
@@ -110,20 +99,20 @@ def test_input_format_of_training_is_the_default(
     assert whole.parameters["split_point"] == "before_option"
 
 
-def test_claims_need_a_model_that_was_trained_on_claims(trained: Path) -> None:
+def test_claims_need_a_model_that_was_trained_on_claims(trained):
     """A model of options has no threshold above which a claim holds."""
     with pytest.raises(InputError, match="was not trained on claims"):
         solve.EncoderSolver(trained).judge([Claim("c", "the _ stood.", "amber")])
 
 
-def test_damaged_input_format_is_reported(trained: Path, tmp_path: Path) -> None:
+def test_damaged_input_format_is_reported(trained, tmp_path):
     shutil.copytree(trained / "model", tmp_path / "m")
     (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
     with pytest.raises(InputError, match=r"winosmith_choice.json can't be read"):
         solve.EncoderSolver(tmp_path / "m").score(make_twins(1))
 
 
-def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
+def test_a_batch_that_does_not_fit_is_halved(trained):
     """Memory is enough for 40 tokens; smaller batches give the same scores."""
     import torch
 
@@ -141,7 +130,7 @@ def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_at_most_15_percent_of_tokens_is_padding(trained: Path) -> None:
+def test_at_most_15_percent_of_tokens_is_padding(trained):
     """The texts have 10 to 60 tokens."""
     import torch
 
@@ -162,9 +151,7 @@ def test_at_most_15_percent_of_tokens_is_padding(trained: Path) -> None:
     assert read < 1.15 * needed
 
 
-def test_winogrande_needs_far_fewer_tokens_than_fixed_padding(
-    minilm_folder: Path, data_dir: Path
-) -> None:
+def test_winogrande_needs_far_fewer_tokens_than_fixed_padding(minilm_folder, data_dir):
     """WinoGrande's code pads to 80 tokens; its dev set needs less than 1 / 2.5 of these."""
     reader = load_encoder(minilm_folder, device="cpu").reader
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")

@@ -8,7 +8,6 @@ import pytest
 from winosmith import Problem, formats, solve
 from winosmith.errors import DataError
 from winosmith.solve._hunting import (
-    Query,
     find_mention_evidence,
     find_role_evidence,
     parse_query,
@@ -32,7 +31,7 @@ def texts(terms: Sequence[object]) -> list[str]:
     return [term.text for term in terms]
 
 
-def test_query_has_the_predicates_of_options_and_blank() -> None:
+def test_query_has_the_predicates_of_options_and_blank():
     """In Emami et al.'s first example, these are "refused" and "feared violence"."""
     what = parse_query(COUNCIL)
     assert texts(what.context) == ["refused"]
@@ -65,27 +64,20 @@ def test_query_has_the_predicates_of_options_and_blank() -> None:
         ("It was late when _ came.", ("Ann", "Beth"), [], ["came"], "subject", None),
     ],
 )
-def test_queries_of_other_sentences(
-    sentence: str,
-    options: tuple[str, str],
-    context: list[str],
-    query: list[str],
-    blank: str,
-    agent: int | None,
-) -> None:
+def test_queries_of_other_sentences(sentence, options, context, query, blank, agent):
     """The passive, a blank that is the object, and sentences without a predicate."""
     what = parse_query(Problem("x", sentence, options))
     assert (texts(what.context), texts(what.query)) == (context, query)
     assert (what.blank, what.agent) == (blank, agent)
 
 
-def test_negation_belongs_to_its_term() -> None:
+def test_negation_belongs_to_its_term():
     what = parse_query(LIFTING)
     assert [(t.text, t.is_negated) for t in what.context] == [("lift", True)]
     assert [(t.text, t.is_negated) for t in what.query] == [("weak", False)]
 
 
-def test_tagger_omits_nouns_from_the_terms() -> None:
+def test_tagger_omits_nouns_from_the_terms():
     def tagger(cut: list[str]) -> list[tuple[str, str]]:
         tags = {"refused": "VBD", "feared": "VBD"}
         return [(token, tags.get(token, "NN")) for token in cut]
@@ -93,61 +85,61 @@ def test_tagger_omits_nouns_from_the_terms() -> None:
     assert texts(parse_query(COUNCIL, tagger).query) == ["feared"]
 
 
-def find_strongest(asked: Query, snippet: str) -> tuple[int, int] | None:
-    """Return the strongest evidence in a snippet."""
+@pytest.mark.parametrize(
+    ("problem", "snippet", "expected"),
+    [
+        # the one who fears also refuses: the councilmen
+        (COUNCIL, "They refused him a visa because they feared violence.", (0, 4)),
+        (COUNCIL, "The mayor refused to meet him, fearing violence.", (0, 4)),
+        (COUNCIL, "He was refused by the bank because the bank feared violence.", (0, 4)),
+        # the one who fears is refused: the demonstrators
+        (COUNCIL, "They refused him a visa because he feared violence.", (1, 4)),
+        (COUNCIL, "She refused the workers, as the workers feared violence.", (1, 4)),
+        (COUNCIL, "Because he feared violence, they refused him.", (1, 3)),
+        # by their form, both options are possible
+        (COUNCIL, "She refused her a visa because she feared violence.", None),
+        (COUNCIL, "The bank refused the firm because it feared violence.", None),
+        # the opposite
+        (COUNCIL, "They never refused him because they feared violence.", None),
+        # only one predicate
+        (COUNCIL, "They refused him a visa because of the rain.", None),
+        # negations of snippet and problem must agree
+        (LIFTING, "She could not lift it because she was weak.", (0, 3)),
+        (LIFTING, "She could not lift him because he was weak.", (1, 3)),
+        (LIFTING, "She could lift it because she was weak.", None),
+        (LIFTING, "She could not lift it because she was not weak.", None),
+        (LIFTING, "We could not lift them because they were weak.", (1, 3)),
+    ],
+)
+def test_evidence_is_for_the_option_in_the_role_of_the_blank(problem, snippet, expected):
+    asked = parse_query(problem)
     readings = [
         find_role_evidence(snippet, asked, c, q) for c in asked.context for q in asked.query
     ]
-    return max((r for r in readings if r), key=lambda r: r[1], default=None)
+    assert max((r for r in readings if r), key=lambda r: r[1], default=None) == expected
 
 
-@pytest.mark.parametrize(
-    ("snippet", "expected"),
-    [
-        # the one who fears also refuses: the councilmen
-        ("They refused him a visa because they feared violence.", (0, 4)),
-        ("The mayor refused to meet him, fearing violence.", (0, 4)),
-        ("He was refused by the bank because the bank feared violence.", (0, 4)),
-        # the one who fears is refused: the demonstrators
-        ("They refused him a visa because he feared violence.", (1, 4)),
-        ("She refused the workers, as the workers feared violence.", (1, 4)),
-        ("Because he feared violence, they refused him.", (1, 3)),
-        # by their form, both options are possible
-        ("She refused her a visa because she feared violence.", None),
-        ("The bank refused the firm because it feared violence.", None),
-        # the opposite
-        ("They never refused him because they feared violence.", None),
-        # only one predicate
-        ("They refused him a visa because of the rain.", None),
-    ],
-)
-def test_evidence_is_for_the_option_in_the_role_of_the_blank(
-    snippet: str, expected: tuple[int, int] | None
-) -> None:
-    assert find_strongest(parse_query(COUNCIL), snippet) == expected
+class Always:
+    """A retriever that always finds one sentence."""
 
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+        self.asked: list[tuple[tuple[str, ...], int]] = []
 
-@pytest.mark.parametrize(
-    ("snippet", "expected"),
-    [
-        ("She could not lift it because she was weak.", (0, 3)),
-        ("She could not lift him because he was weak.", (1, 3)),
-        ("She could lift it because she was weak.", None),  # not negated there
-        ("She could not lift it because she was not weak.", None),
-        ("We could not lift them because they were weak.", (1, 3)),
-    ],
-)
-def test_negations_of_snippet_and_problem_must_agree(
-    snippet: str, expected: tuple[int, int] | None
-) -> None:
-    assert find_strongest(parse_query(LIFTING), snippet) == expected
+    def search(self, phrases: Sequence[str], limit: int) -> list[str]:
+        self.asked.append((tuple(phrases), limit))
+        return [self.sentence]
 
 
 CHASE = Problem("chase", "The dogs chased the boys because _ were angry.", ("the dogs", "the boys"))
+
 CHIP = Problem(
     "chip", "The rock chipped the plate because _ was brittle.", ("the rock", "the plate")
 )
+
+SINK = Problem("p", "The spoon hit the bowl in the sink, and _ was chipped.", ("spoon", "bowl"))
 HIRING = Problem("hiring", "Ann was hired by Beth because _ needed help.", ("Ann", "Beth"))
+
 CHASED = Problem(
     "chased", "The cat scratched the dog because _ was chased.", ("the cat", "the dog")
 )
@@ -190,48 +182,25 @@ CHASED = Problem(
         # a predicate of the blank that is passive itself
         (CHASED, "She scratched them because they were chased.", 1),
         (CHASED, "She scratched him because he got badly chased by dogs.", 1),
+        (SINK, "The bowl got badly chipped by hand.", 1),
+        (SINK, "The old bowl gets easily chipped.", 1),
+        (SINK, "The bowl became chipped in the end.", 1),
+        (SINK, "The bowl was often slightly chipped.", 1),
         # adverbs, and nouns that look like them
         (LIFTING, "The bully could not lift them because the bully was weak.", 0),
         (LIFTING, "They could not lift the family yesterday because the family was weak.", 1),
         (LIFTING, "They could not lift the baby today because the baby was really weak.", 1),
     ],
 )
-def test_grammar_determines_the_option_of_the_evidence(
-    problem: Problem, snippet: str, expected: int | None
-) -> None:
+def test_grammar_determines_the_option_of_the_evidence(problem, snippet, expected):
     """By animacy, gender, number, the passive and adverbs."""
     found = solve.KnowledgeHunting(Always(snippet)).find_evidence(problem)
     assert [one.option for one in found] == ([] if expected is None else [expected])
+    if problem is SINK:
+        assert found[0].phrases == ("bowl", "chipped")
 
 
-class Always:
-    """A retriever that always finds one sentence."""
-
-    def __init__(self, sentence: str) -> None:
-        self.sentence = sentence
-
-    def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        return [self.sentence]
-
-
-@pytest.mark.parametrize(
-    "snippet",
-    [
-        "The bowl got badly chipped by hand.",
-        "The old bowl gets easily chipped.",
-        "The bowl became chipped in the end.",
-        "The bowl was often slightly chipped.",
-    ],
-)
-def test_auxiliaries_and_adverbs_may_precede_the_predicate(snippet: str) -> None:
-    problem = Problem(
-        "p", "The spoon hit the bowl in the sink, and _ was chipped.", ("spoon", "bowl")
-    )
-    (found,) = solve.KnowledgeHunting(Always(snippet)).find_evidence(problem)
-    assert (found.option, found.phrases) == (1, ("bowl", "chipped"))
-
-
-def test_function_words_do_not_make_a_copy() -> None:
+def test_function_words_do_not_make_a_copy():
     """A copy has the problem's content words; "the", "was", "by" and "because" don't count."""
     words = "The {} was chased by the {} because the {} was angry."
     problem = Problem("p", "The boy was chased by the dog because _ was angry.", ("boy", "dog"))
@@ -240,7 +209,7 @@ def test_function_words_do_not_make_a_copy() -> None:
         assert len(found) == 1 - copies
 
 
-def test_option_as_subject_of_the_predicate_is_evidence() -> None:
+def test_option_as_subject_of_the_predicate_is_evidence():
     """The blank's predicate said of an option's own noun speaks for that option."""
     what = parse_query(
         Problem(
@@ -261,7 +230,7 @@ def test_option_as_subject_of_the_predicate_is_evidence() -> None:
     ["refuse refuses refused refusing", "carry carries carried carrying", "stop stopped stops",
      "lift lifting lifts", "box's box", "try tries tried"],
 )  # fmt: skip
-def test_inflections_have_one_stem(words: str) -> None:
+def test_inflections_have_one_stem(words):
     assert len(set(map(stem, words.split()))) == 1
 
 
@@ -279,7 +248,7 @@ def hunter(tmp_path: Path) -> solve.KnowledgeHunting:
     return solve.KnowledgeHunting(solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index"))
 
 
-def test_evidence_is_summed_over_sentences(hunter: solve.KnowledgeHunting) -> None:
+def test_evidence_is_summed_over_sentences(hunter):
     """Each sentence counts once, by its strongest evidence."""
     found = hunter.find_evidence(COUNCIL)
     assert sorted((f.option, f.strength) for f in found) == [(0, 4), (0, 4), (1, 4)]
@@ -288,50 +257,34 @@ def test_evidence_is_summed_over_sentences(hunter: solve.KnowledgeHunting) -> No
     assert scores == (8.0, 4.0)
 
 
-def test_all_questions_without_a_blank_are_reported_at_once(
-    hunter: solve.KnowledgeHunting,
-) -> None:
+def test_all_questions_without_a_blank_are_reported_at_once(hunter):
     asked = [Problem(f"q{n}", "Who feared it?", ("he", "she"), blank=None) for n in range(2)]
     with pytest.raises(DataError, match=r"2 problems are questions without one \('q0', 'q1'\)"):
         hunter.score([COUNCIL, *asked])
 
 
-def test_copy_of_the_problem_gives_no_evidence(tmp_path: Path) -> None:
+def test_copy_of_the_problem_gives_no_evidence(tmp_path):
     (tmp_path / "a.txt").write_text(COUNCIL.fill(1), "utf-8")
     index = solve.FullTextIndex.open(tmp_path / "a.txt", tmp_path / "index")
     assert index.search(["refused", "feared violence"], 5) == [COUNCIL.fill(1)]
     assert solve.KnowledgeHunting(index).find_evidence(COUNCIL) == ()
 
 
-class Library:
-    """A user's retriever that always finds the same sentence."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, ...]] = []
-
-    def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        assert limit == 7
-        self.asked.append(tuple(phrases))
-        return ["They refused him a visa because he feared violence."]
-
-
-def test_any_object_with_search_is_a_retriever() -> None:
+def test_any_object_with_search_is_a_retriever():
     """It is asked for both predicates, and the most specific terms come first."""
-    library = Library()
+    library = Always("They refused him a visa because he feared violence.")
     solver = solve.KnowledgeHunting(library, snippets=7)
     assert solver.score([COUNCIL]) == [(0.0, 4.0)]
-    assert library.asked[0] == ("refused", "feared violence")
-    assert ("demonstrators", "feared violence") in library.asked
+    assert library.asked[0] == (("refused", "feared violence"), 7)
+    assert ("demonstrators", "feared violence") in [phrases for phrases, _ in library.asked]
+    assert {limit for _, limit in library.asked} == {7}
     assert solver.parameters == {
-        "solver": "hunting",
-        "collection": "Library",
-        "snippets": 7,
-        "sees": "blank",
-    }
+        "solver": "hunting", "collection": "Always", "snippets": 7, "sees": "blank",
+    }  # fmt: skip
 
 
 @pytest.mark.data
-def test_winograd_schemas_have_consistent_evidence(data_dir: Path, tmp_path: Path) -> None:
+def test_winograd_schemas_have_consistent_evidence(data_dir, tmp_path):
     """WinoGrande's sentences have evidence for many schemas.
 
     The halves of a twin have the same words. Evidence for an option of one half must be found

@@ -1,8 +1,6 @@
 """Language models as solvers: four scores from one pass, prompts and ensembles."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +12,6 @@ from winosmith.errors import DataError, InputError
 from winosmith.testing import make_twins, tiny_language_model
 
 pytestmark = pytest.mark.models
-
-MakeModel = Callable[..., Path]
-
 PROBLEMS = make_twins(10, singles=2)
 
 
@@ -41,7 +36,7 @@ def _compute_causal_score(folder: Path, problem: Problem, option: int, kind: str
 
 
 @pytest.mark.parametrize("kind", ["partial", "full", "partial_per_token", "full_per_token"])
-def test_causal_scores_follow_their_formulas(make_language_model: MakeModel, kind: str) -> None:
+def test_causal_scores_follow_their_formulas(make_language_model, kind):
     """Full counts all tokens but the first, partial those after the option; as a sum or mean."""
     folder = make_language_model("gpt2")
     scores = solve.Causal(folder, kind).score(PROBLEMS[:3])
@@ -53,9 +48,7 @@ def test_causal_scores_follow_their_formulas(make_language_model: MakeModel, kin
 @pytest.mark.parametrize(
     ("solver", "architecture"), [(solve.Causal, "llama"), (solve.Masked, "bert")]
 )
-def test_all_scores_come_from_one_pass(
-    make_language_model: MakeModel, solver: type, architecture: str
-) -> None:
+def test_all_scores_come_from_one_pass(make_language_model, solver, architecture):
     """A causal model reads no more texts for all four scores than for the full score."""
     folder = make_language_model(architecture, masked=solver is solve.Masked)
     every = solver(folder).compute_all_scores(PROBLEMS)
@@ -71,9 +64,7 @@ def test_all_scores_come_from_one_pass(
         assert every.tokens_fed <= alone.tokens_fed + max(len(text.ids) for text in full)
 
 
-def test_masked_scores_are_sums_and_means_of_masked_tokens(
-    make_language_model: MakeModel,
-) -> None:
+def test_masked_scores_are_sums_and_means_of_masked_tokens(make_language_model):
     """For the sentence's score, each token is masked separately; for the option's, all at once."""
     folder = make_language_model("roberta", masked=True)
     model = models.load_masked_model(folder)
@@ -90,7 +81,7 @@ def test_masked_scores_are_sums_and_means_of_masked_tokens(
             )
 
 
-def test_within_word_changes_only_the_sentence_score(make_language_model: MakeModel) -> None:
+def test_within_word_changes_only_the_sentence_score(make_language_model):
     folder = make_language_model("bert", masked=True)
     problem = Problem("1", "They say that the _ stood there.", ("candle777", "drawer777"))
     plain, corrected = (
@@ -101,7 +92,7 @@ def test_within_word_changes_only_the_sentence_score(make_language_model: MakeMo
     np.testing.assert_allclose(plain["option"], corrected["option"], atol=1e-5)
 
 
-def test_partial_and_full_agree_if_the_option_comes_last(make_language_model: MakeModel) -> None:
+def test_partial_and_full_agree_if_the_option_comes_last(make_language_model):
     """As in COPA. They differ by the same amount for both options."""
     problem = Problem("1", "They say that the candle stood there because _",
                       ("the drawer was amber.", "the basket was near the kettle."))  # fmt: skip
@@ -111,7 +102,7 @@ def test_partial_and_full_agree_if_the_option_comes_last(make_language_model: Ma
     assert partial[0] > full[0]
 
 
-def test_possessive_blanks_get_possessive_options(make_language_model: MakeModel) -> None:
+def test_possessive_blanks_get_possessive_options(make_language_model):
     folder = make_language_model("gpt2")
     blank = Problem("1", "They say that _ candle stood.", ("Ann", "The lamp"), pronoun="his")
     owned = Problem("2", "They say that _ candle stood.", ("Ann's", "the lamp's"))
@@ -128,7 +119,7 @@ def _count_harness_tokens(model: models.CausalModel, problems: Dataset, prompt: 
     return sum(len(text.ids) - 1 for text in texts)
 
 
-def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models: None) -> None:
+def test_partial_scores_feed_less_than_the_harness(tmp_path, quiet_models):
     """Zero-shot twins need less than half of its tokens, and 30 fixed shots less than 1/25."""
     data = practice.generate_corpus(150).dataset
     texts = [text for problem in data for text in problem.fill_all()]
@@ -141,9 +132,7 @@ def test_partial_scores_feed_less_than_the_harness(tmp_path: Path, quiet_models:
 
 
 @pytest.mark.data
-def test_real_problems_feed_less_than_the_harness(
-    data_dir: Path, tmp_path: Path, quiet_models: None
-) -> None:
+def test_real_problems_feed_less_than_the_harness(data_dir, tmp_path, quiet_models):
     """WSC273 and WinoGrande's train_m need less than half of its tokens for partial scores.
 
     WinoGrande's dev set needs less than 1/1.8: more than half of its problems have lost their
@@ -163,7 +152,7 @@ def test_real_problems_feed_less_than_the_harness(
         assert fed * factor <= _count_harness_tokens(model, data[name], "")
 
 
-def test_seed_determines_the_shots_of_a_prompt() -> None:
+def test_seed_determines_the_shots_of_a_prompt():
     """The prompt has distinct problems with their answers."""
     problems = make_twins(20)
     prompt = solve.make_prompt(problems, 5, seed=3)
@@ -196,7 +185,7 @@ LOGS = st.lists(st.tuples(*[st.floats(-30, 0)] * 2), min_size=3, max_size=3)
 
 @given(st.lists(LOGS, min_size=1, max_size=4))
 @examples(40)
-def test_ensemble_scores_are_logs_of_the_product(logs: list[Any]) -> None:
+def test_ensemble_scores_are_logs_of_the_product(logs):
     """So its Brier score is that of the normalised product."""
     data = make_twins(0, singles=3)
     found = solve.Ensemble(tuple(_Given(*of) for of in logs)).score(data.problems)
@@ -211,7 +200,7 @@ def test_ensemble_scores_are_logs_of_the_product(logs: list[Any]) -> None:
     assert calibration.brier == pytest.approx(((stated - right) ** 2).sum(1).mean(), abs=1e-9)
 
 
-def test_vote_counts_models_and_the_product_breaks_ties() -> None:
+def test_vote_counts_models_and_the_product_breaks_ties():
     three = (_Given((-1.0, -2.0)), _Given((-1.0, -2.0)), _Given((-90.0, -2.0)))
     (first,) = solve.Ensemble(three, "vote").score([PROBLEMS[0]])
     assert first[0] > first[1]
@@ -219,7 +208,7 @@ def test_vote_counts_models_and_the_product_breaks_ties() -> None:
     assert tie[0] < tie[1] < 2
 
 
-def test_ensemble_of_one_decides_as_its_model(make_language_model: MakeModel) -> None:
+def test_ensemble_of_one_decides_as_its_model(make_language_model):
     alone = solve.Causal(make_language_model("gpt2"))
     scores = np.array(alone.score(PROBLEMS))
     np.testing.assert_allclose(solve.Ensemble((alone,)).score(PROBLEMS), scores, atol=1e-5)
@@ -227,7 +216,7 @@ def test_ensemble_of_one_decides_as_its_model(make_language_model: MakeModel) ->
     assert np.array_equal(votes.argmax(1), scores.argmax(1))
 
 
-def test_unknown_scores_and_empty_ensembles_are_refused(make_language_model: MakeModel) -> None:
+def test_unknown_scores_and_empty_ensembles_are_refused(make_language_model):
     folder = make_language_model("gpt2")
     with pytest.raises(InputError, match="unknown score 'half'; use 'partial', 'full', "):
         solve.Causal(folder, "half").score(PROBLEMS)
@@ -239,9 +228,7 @@ def test_unknown_scores_and_empty_ensembles_are_refused(make_language_model: Mak
         solve.Ensemble(()).score(PROBLEMS)
 
 
-def test_damaged_weights_are_reported_with_a_problem(
-    make_language_model: MakeModel, tmp_path: Path
-) -> None:
+def test_damaged_weights_are_reported_with_a_problem(make_language_model, tmp_path):
     import transformers
 
     folder = make_language_model("gpt2")
@@ -253,7 +240,7 @@ def test_damaged_weights_are_reported_with_a_problem(
         solve.Causal(tmp_path).score(PROBLEMS)
 
 
-def test_models_are_loaded_at_the_first_problem(tmp_path: Path) -> None:
+def test_models_are_loaded_at_the_first_problem(tmp_path):
     """So a solver for a missing model can be created."""
     solvers = (solve.Causal(tmp_path / "none"), solve.Masked(tmp_path / "none"))
     for solver in solvers:
@@ -261,7 +248,7 @@ def test_models_are_loaded_at_the_first_problem(tmp_path: Path) -> None:
             solver.score(PROBLEMS)
 
 
-def test_parameters_have_digests_and_no_paths(make_language_model: MakeModel) -> None:
+def test_parameters_have_digests_and_no_paths(make_language_model):
     folder = make_language_model("gpt2")
     told = solve.Causal(folder, "full", prompt="A cup.\n").parameters
     assert told["score"] == "full"

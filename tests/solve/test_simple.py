@@ -30,29 +30,25 @@ def right(solver: solve.Solver, data: Dataset) -> int:
     return sum(prediction.choice == problem.answer for prediction, problem in pairs)
 
 
-def test_majority_predicts_the_most_frequent_index() -> None:
-    """Its scores are the fractions in the training data."""
+def test_majority_predicts_the_most_frequent_index():
+    """Its scores are the fractions in the training data; other indices score 0."""
     solver = solve.Majority.trained_on(with_answers([1, 0, 1, 1]))
     assert solver.shares == (0.25, 0.75)
     assert right(solver, with_answers([1, 0, 1])) == 2
-
-
-def test_majority_works_with_other_numbers_of_options() -> None:
-    """An index without training answers scores 0."""
     five = solve.Majority.trained_on(with_answers([4, 4, 1], options=5))
     assert five.score(with_answers([0])) == [(0.0, 1 / 3)]
     two = solve.Majority.trained_on(with_answers([1, 1]))
     assert two.score(with_answers([0], options=4)) == [(0.0, 1.0, 0.0, 0.0)]
 
 
-def test_random_predicts_each_index_equally_often() -> None:
+def test_random_predicts_each_index_equally_often():
     data = with_answers([0] * 4000, options=4)
     counts = Counter(p.choice for p in solve.predict(solve.Random(5), data))
     expected, deviation = 1000, math.sqrt(4000 * 0.25 * 0.75)
     assert all(abs(counts[place] - expected) < 4 * deviation for place in range(4))
 
 
-def test_random_depends_only_on_seed_and_id() -> None:
+def test_random_depends_only_on_seed_and_id():
     data = with_answers([0] * 20)
     first = solve.Random(1).score(data)
     assert solve.Random(2).score(data) != first
@@ -76,12 +72,12 @@ def planted(count: int, seed: int) -> Dataset:
     )
 
 
-def test_association_learns_words_that_predict_an_index() -> None:
+def test_association_learns_words_that_predict_an_index():
     solver = solve.WordAssociation.trained_on(planted(200, 0))
     assert right(solver, planted(100, 1)) == 100
 
 
-def test_association_weights_are_the_pmi_with_the_answer() -> None:
+def test_association_weights_are_the_pmi_with_the_answer():
     """As a label, the answer is whether the option mentioned first is correct."""
     train = make_twins(50)
     counts, words = metrics.count_words(train)
@@ -92,14 +88,7 @@ def test_association_weights_are_the_pmi_with_the_answer() -> None:
     assert found == dict(zip(words, pmi.tolist(), strict=True))
 
 
-def test_association_by_words_refuses_three_options() -> None:
-    """Words are counted by which of two options is mentioned first."""
-    three = Problem("three", "They say the _ fell.", ("cup", "jug", "pot"), 2)
-    with pytest.raises(DataError, match="supports only two options"):
-        solve.WordAssociation.trained_on(Dataset([three]))
-
-
-def test_association_by_words_sums_the_pmi_over_words() -> None:
+def test_association_by_words_sums_the_pmi_over_words():
     """The counts are written out here."""
     train = with_answers([0, 0, 1])
     solver = solve.WordAssociation.trained_on(train, smoothing=1)
@@ -119,7 +108,7 @@ def test_association_by_words_sums_the_pmi_over_words() -> None:
     assert scores == pytest.approx(expected)
 
 
-def test_association_by_pairs_follows_the_option() -> None:
+def test_association_by_pairs_follows_the_option():
     """With `pairs`, only the option's words count, not its index."""
     train = Dataset(
         Problem(str(row), "It floats, so it is the _.", options, options.index("cork"))
@@ -133,7 +122,7 @@ def test_association_by_pairs_follows_the_option() -> None:
     assert right(solver, train) == 40
 
 
-def test_association_by_words_follows_the_mention() -> None:
+def test_association_by_words_follows_the_mention():
     """With `words`, the option mentioned first counts, not the option listed first."""
     problems = [
         Problem(f"{row}", f"The {first} hit the {second} and the _ broke.", options,
@@ -152,22 +141,24 @@ def test_association_by_words_follows_the_mention() -> None:
     assert [scores[::-1]] == list(solver.score([turned]))
 
 
-def test_association_is_at_chance_on_balanced_twins() -> None:
+def test_association_is_at_chance_on_balanced_twins():
     solver = solve.WordAssociation.trained_on(make_twins(200, seed=1))
     assert 150 < right(solver, make_twins(200, seed=2)) < 250
 
 
 @pytest.mark.parametrize("learner", [solve.Majority, solve.WordAssociation])
-def test_learners_refuse_empty_and_unanswered_data(
-    learner: type[solve.Majority] | type[solve.WordAssociation],
-) -> None:
+def test_learners_refuse_empty_and_unanswered_data(learner):
     with pytest.raises(DataError, match="there are no problems to learn from"):
         learner.trained_on(Dataset())
     with pytest.raises(DataError, match=r"10 of the 10 .* no answer \('0-0', '0-1', '1-0', …\)"):
         learner.trained_on(make_twins(5).blind())
 
 
-def test_association_refuses_unsupported_settings_and_data() -> None:
+def test_association_refuses_unsupported_settings_and_data():
+    """Words are counted by which of two options is mentioned first."""
+    three = Problem("three", "They say the _ fell.", ("cup", "jug", "pot"), 2)
+    with pytest.raises(DataError, match="supports only two options"):
+        solve.WordAssociation.trained_on(Dataset([three]))
     with pytest.raises(InputError, match="unknown features 'bigrams'; use 'words' or 'pairs'"):
         solve.WordAssociation.trained_on(planted(4, 0), features="bigrams")
     with pytest.raises(InputError, match="smoothing is 0; choose a number above 0"):
@@ -189,7 +180,7 @@ class Shown:
         return [tuple(map(float, map(len, p.options))) for p in problems]
 
 
-def test_text_without_spaces_is_refused() -> None:
+def test_text_without_spaces_is_refused():
     """In Japanese, the words before the blank can't be determined."""
     japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     with pytest.raises(ProblemError, match="has no spaces between words"):
@@ -199,7 +190,7 @@ def test_text_without_spaces_is_refused() -> None:
     assert get_local_context(japanese.sentence) == japanese.sentence
 
 
-def test_local_context_starts_two_words_before_the_blank() -> None:
+def test_local_context_starts_two_words_before_the_blank():
     """Ids and options stay unchanged."""
     trophy = Problem(
         "t", "The trophy doesn't fit into the suitcase because the _ is too large.", ("a", "b"), 0
@@ -210,7 +201,7 @@ def test_local_context_starts_two_words_before_the_blank() -> None:
     assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
 
 
-def test_two_way_compares_every_pair_of_options() -> None:
+def test_two_way_compares_every_pair_of_options():
     """Four options are six comparisons; a problem of two options is asked as it is."""
     shown = Shown()
     four = Problem("q", "A _ b.", ("a", "bb", "ccc", "dddd"), 2)
@@ -224,7 +215,7 @@ def test_two_way_compares_every_pair_of_options() -> None:
     assert scores[0] == pytest.approx([(4 * own - 10) / 3 for own in (1, 2, 3, 4)])
 
 
-def test_two_way_keeps_the_order_of_independent_scores() -> None:
+def test_two_way_keeps_the_order_of_independent_scores():
     data = with_answers([0] * 30, options=5)
 
     class Fixed:
@@ -239,7 +230,7 @@ def test_two_way_keeps_the_order_of_independent_scores() -> None:
     assert [np.argsort(s).tolist() for s in paired] == [np.argsort(s).tolist() for s in own]
 
 
-def test_first_option_wins_ties() -> None:
+def test_first_option_wins_ties():
     class Even:
         def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
             return [(0.5,) * len(p.options) for p in problems]
@@ -259,9 +250,7 @@ def test_first_option_wins_ties() -> None:
         ([(1.0, 2.0), (math.inf, 2.0)], r"returned the scores \(inf, 2.0\) for 'p1'"),
     ],
 )
-def test_invalid_scores_are_reported_with_the_problem(
-    scores: list[tuple[float, ...]], message: str
-) -> None:
+def test_invalid_scores_are_reported_with_the_problem(scores, message):
     """Scores are missing, too many or not finite."""
 
     class Broken:
@@ -272,7 +261,7 @@ def test_invalid_scores_are_reported_with_the_problem(
         solve.predict(Broken(), with_answers([0, 1]))
 
 
-def test_solvers_never_see_answers() -> None:
+def test_solvers_never_see_answers():
     shown = Shown()
     data = with_answers([0, 1])
     solve.predict(shown, data)
