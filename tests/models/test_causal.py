@@ -1,4 +1,4 @@
-"""Causal language models: tokens as in lm-evaluation-harness, and their likelihoods."""
+"""Causal language models: tokens as in lm-evaluation-harness, likelihoods, prefix trees."""
 
 import shutil
 import subprocess
@@ -8,20 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from winosmith import Problem
 from winosmith.errors import InputError
 from winosmith.models import CausalModel, Passage, load_causal_model, make_passages, split_sentence
+from winosmith.models._causal import build_tree, count_common_prefix
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
-
 MakeModel = Callable[..., Path]
-
 PROBLEMS = make_twins(8, singles=2)
-
 PROMPT = "They all say that the candle stood beside the drawer. " * 3 + "\n\n"
-
 Texts = tuple[list[tuple[int, ...]], list[int]]
 
 
@@ -52,10 +50,20 @@ def _max_difference(one: list[np.ndarray], other: list[np.ndarray]) -> float:
     return max(float(np.abs(a - b).max()) for a, b in zip(one, other, strict=True))
 
 
+@pytest.fixture(scope="module")
+def gpt2(make_language_model: MakeModel) -> CausalModel:
+    """Return a model whose tokeniser adds no start token."""
+    return load_causal_model(make_language_model("gpt2"))
+
+
+@pytest.fixture(scope="module")
+def opt(make_language_model: MakeModel) -> CausalModel:
+    """Return a model whose tokeniser adds a start token."""
+    return load_causal_model(make_language_model("opt"))
+
+
 @pytest.mark.parametrize("architecture", ["gpt2", "opt", "llama", "qwen2", "gpt_neox", "gemma2"])
-def test_tree_gives_same_values_as_single_texts(
-    make_language_model: MakeModel, architecture: str
-) -> None:
+def test_tree_gives_same_values_as_single_texts(make_language_model, architecture):
     """The architectures encode positions in different ways."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
@@ -67,7 +75,7 @@ def test_tree_gives_same_values_as_single_texts(
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
-def test_shared_prompt_is_read_once(make_language_model: MakeModel, architecture: str) -> None:
+def test_shared_prompt_is_read_once(make_language_model, architecture):
     """It is fed once more only to check the tree."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
@@ -80,14 +88,22 @@ def test_shared_prompt_is_read_once(make_language_model: MakeModel, architecture
     assert given.tokens_fed <= apart + length + longest
 
 
-@pytest.mark.parametrize("architecture", ["mamba", "mpt", "bloom"])
+@pytest.mark.parametrize(
+    ("architecture", "prompt", "settings"),
+    [
+        ("mamba", "", {}),
+        ("mpt", "", {}),
+        ("bloom", "", {}),
+        ("gemma2", PROMPT, {"sliding_window": 24}),
+    ],
+)
 def test_architectures_without_tree_support_read_whole_texts(
-    make_language_model: MakeModel, architecture: str
-) -> None:
-    """They have no attention, or encode positions as distances."""
-    folder = make_language_model(architecture)
+    make_language_model, architecture, prompt, settings
+):
+    """They have no attention, encode positions as distances, or have a window below the prompt."""
+    folder = make_language_model(architecture, **settings)
     model = load_causal_model(folder)
-    texts = _texts(model)
+    texts = _texts(model, prompt)
     with pytest.warns(UserWarning, match=f"{architecture} can't read texts as a tree"):
         given = model.compute_likelihoods(*texts)
     assert not model.can_read_trees
@@ -95,22 +111,8 @@ def test_architectures_without_tree_support_read_whole_texts(
     assert model.compute_likelihoods(*texts).tokens_fed >= sum(len(ids) - 1 for ids in {*texts[0]})
 
 
-def test_window_shorter_than_the_prompt_is_detected(
-    make_language_model: MakeModel,
-) -> None:
-    """The model attends only to the last 24 tokens."""
-    folder = make_language_model("gemma2", sliding_window=24)
-    model = load_causal_model(folder)
-    texts = _texts(model, PROMPT)
-    with pytest.warns(UserWarning, match="gemma2 can't read texts as a tree"):
-        given = model.compute_likelihoods(*texts)
-    assert _max_difference(given.values, _compute_by_hand(folder, texts)) < 1e-4
-
-
 @pytest.mark.parametrize("architecture", ["gpt2", "opt"])
-def test_texts_are_scored_after_a_start_token(
-    make_language_model: MakeModel, architecture: str
-) -> None:
+def test_texts_are_scored_after_a_start_token(make_language_model, architecture):
     """All tokens of a text count, whether or not the tokeniser adds a start token."""
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
@@ -121,26 +123,24 @@ def test_texts_are_scored_after_a_start_token(
     assert model.score_texts(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
 
 
-def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
-    model = load_causal_model(make_language_model("gpt2"))
-    texts, starts = _texts(model)
-    together = model.compute_likelihoods(texts, starts).values
+def test_values_do_not_depend_on_the_batch(gpt2):
+    """No texts and single tokens have no values."""
+    texts, starts = _texts(gpt2)
+    together = gpt2.compute_likelihoods(texts, starts).values
     alone = [
-        model.compute_likelihoods([ids], [start]).values[0]
+        gpt2.compute_likelihoods([ids], [start]).values[0]
         for ids, start in zip(texts, starts, strict=True)
     ]
-    assert _max_difference(together, alone) < 1e-5
-    assert (
-        _max_difference(
-            together, model.compute_likelihoods(texts, starts, tokens_per_batch=30).values
-        )
-        < 1e-5
-    )
-    turned = model.compute_likelihoods(texts[::-1], starts[::-1]).values[::-1]
-    assert _max_difference(together, turned) < 1e-5
+    small = gpt2.compute_likelihoods(texts, starts, tokens_per_batch=30).values
+    turned = gpt2.compute_likelihoods(texts[::-1], starts[::-1]).values[::-1]
+    for other in (alone, small, turned):
+        assert _max_difference(together, other) < 1e-5
+    assert gpt2.compute_likelihoods([], []).tokens_fed == 0
+    few = gpt2.compute_likelihoods([(7,), (7, 8)], [1, 1]).values
+    assert list(map(len, few)) == [0, 1]
 
 
-def test_reloaded_model_returns_identical_bytes(make_language_model: MakeModel) -> None:
+def test_reloaded_model_returns_identical_bytes(make_language_model):
     first, second = (
         [value.tobytes() for value in model.compute_likelihoods(*_texts(model)).values]
         for model in (load_causal_model(make_language_model("gpt2")) for _ in range(2))
@@ -148,16 +148,7 @@ def test_reloaded_model_returns_identical_bytes(make_language_model: MakeModel) 
     assert first == second
 
 
-def test_empty_input_and_single_tokens_have_no_values(make_language_model: MakeModel) -> None:
-    model = load_causal_model(make_language_model("gpt2"))
-    assert model.compute_likelihoods([], []).tokens_fed == 0
-    assert [len(value) for value in model.compute_likelihoods([(7,), (7, 8)], [1, 1]).values] == [
-        0,
-        1,
-    ]
-
-
-def test_progress_counts_distinct_texts(make_language_model: MakeModel) -> None:
+def test_progress_counts_distinct_texts(make_language_model):
     model = load_causal_model(make_language_model("gpt2"))
     told: list[tuple[int, int]] = []
     texts, starts = _texts(model)
@@ -170,7 +161,7 @@ def test_progress_counts_distinct_texts(make_language_model: MakeModel) -> None:
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 
-def test_long_texts_are_truncated_at_the_start(make_language_model: MakeModel) -> None:
+def test_long_texts_are_truncated_at_the_start(make_language_model):
     folder = make_language_model("gpt2", max_position_embeddings=16)
     model = load_causal_model(folder)
     ids = tuple(range(10, 50))
@@ -183,7 +174,7 @@ def test_long_texts_are_truncated_at_the_start(make_language_model: MakeModel) -
     )
 
 
-def test_bfloat16_scores_are_close_to_float32(make_language_model: MakeModel) -> None:
+def test_bfloat16_scores_are_close_to_float32(make_language_model):
     folder = make_language_model("llama")
     model, coarse = load_causal_model(folder), load_causal_model(folder, dtype="bfloat16")
     texts = _texts(model)
@@ -195,9 +186,7 @@ def test_bfloat16_scores_are_close_to_float32(make_language_model: MakeModel) ->
     np.testing.assert_allclose(rough, fine, rtol=0.02)
 
 
-def test_other_models_are_refused(
-    make_language_model: MakeModel, tiny_encoder: Path, tmp_path: Path
-) -> None:
+def test_other_models_are_refused(make_language_model, tiny_encoder, tmp_path):
     """Unknown dtypes and devices are refused too."""
     with pytest.raises(InputError, match="bert is a masked language model; score it as such"):
         load_causal_model(make_language_model("bert", masked=True))
@@ -235,7 +224,7 @@ print([str(one.message) for one in told][0])
 
 
 @pytest.mark.long
-def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
+def test_out_of_memory_halves_the_batch(make_language_model):
     """The subprocess also checks that the values stay the same."""
     folder = make_language_model("gpt2")
     done = subprocess.run(
@@ -254,30 +243,26 @@ def _text(model: CausalModel, ids: tuple[int, ...]) -> str:
     return str(model.tokeniser.decode(ids))
 
 
-@pytest.fixture(scope="module")
-def gpt2(make_language_model: MakeModel) -> CausalModel:
-    """Return a model whose tokeniser adds no start token."""
-    return load_causal_model(make_language_model("gpt2"))
+@pytest.mark.parametrize(
+    ("sentence", "rest"),
+    [("They say the _ stood there.", " stood there."), ("They stood there because the _ ", None)],
+    ids=["rest after the option", "nothing follows, as in COPA"],
+)
+def test_full_and_partial_scores_share_one_sequence(gpt2, sentence, rest):
+    """The full score counts all tokens but the first, the partial score those after the option.
 
-
-@pytest.fixture(scope="module")
-def opt(make_language_model: MakeModel) -> CausalModel:
-    """Return a model whose tokeniser adds a start token."""
-    return load_causal_model(make_language_model("opt"))
-
-
-def test_full_and_partial_scores_share_one_sequence(gpt2: CausalModel) -> None:
-    """The full score counts all tokens but the first, the partial score those after the option."""
+    If nothing follows, the partial score is the option's.
+    """
     for (full, partial), option in zip(
-        _passages(gpt2, "They say the _ stood there."), ("candle", "drawer"), strict=True
+        _passages(gpt2, sentence), ("candle", "drawer"), strict=True
     ):
         assert full.ids == partial.ids
-        assert _text(gpt2, full.ids) == f"They say the {option} stood there."
         assert full.start == 1
-        assert _text(gpt2, partial.ids[partial.start :]) == " stood there."
+        assert _text(gpt2, full.ids) == sentence.replace("_", option).strip()
+        assert _text(gpt2, partial.ids[partial.start :]) == (rest or f" {option}")
 
 
-def test_start_token_comes_first_if_added_or_requested(gpt2: CausalModel, opt: CausalModel) -> None:
+def test_start_token_comes_first_if_added_or_requested(gpt2, opt):
     """OPT's tokeniser adds it, GPT-2 needs `bos=True`; then the whole sentence counts."""
     for model, bos in ((opt, None), (opt, True), (gpt2, True)):
         full, partial = _passages(model, "They say the _ stood there.", bos=bos)[0]
@@ -287,7 +272,7 @@ def test_start_token_comes_first_if_added_or_requested(gpt2: CausalModel, opt: C
     assert _passages(opt, "They say the _ stood.", bos=False)[0][0].ids[0] != opt.start_tokens[0]
 
 
-def test_full_score_adds_a_start_token_if_the_option_is_first(gpt2: CausalModel) -> None:
+def test_full_score_adds_a_start_token_if_the_option_is_first(gpt2):
     """Otherwise, the first token would not count."""
     full, partial = _passages(gpt2, "_ stood there.")[0]
     assert full.ids == (gpt2.tokeniser.bos_token_id, *partial.ids)
@@ -295,16 +280,7 @@ def test_full_score_adds_a_start_token_if_the_option_is_first(gpt2: CausalModel)
     assert _text(gpt2, partial.ids[partial.start :]) == " stood there."
 
 
-def test_partial_score_is_the_options_if_nothing_follows(gpt2: CausalModel) -> None:
-    """COPA's problems end like this one."""
-    for (full, partial), option in zip(
-        _passages(gpt2, "They stood there because the _ "), ("candle", "drawer"), strict=True
-    ):
-        assert _text(gpt2, partial.ids[partial.start :]) == f" {option}"
-        assert partial.ids == full.ids
-
-
-def test_tokens_across_the_boundary_count_as_in_the_harness(gpt2: CausalModel) -> None:
+def test_tokens_across_the_boundary_count_as_in_the_harness(gpt2):
     """If the rest merges with the option's tokens, counting starts at the context's token count."""
     plain = gpt2.tokeniser
     for sentence in ("They say the can_ stood there.", "They say the _s.", "It was the can_"):
@@ -322,7 +298,7 @@ def test_tokens_across_the_boundary_count_as_in_the_harness(gpt2: CausalModel) -
 
 
 @pytest.mark.parametrize("prompt", ["The candle stood there.\n\n", "Candle\n", "a  b \n\n\n "])
-def test_prompt_and_sentence_are_tokenised_together(gpt2: CausalModel, prompt: str) -> None:
+def test_prompt_and_sentence_are_tokenised_together(gpt2, prompt):
     for problem in make_twins(5):
         before, options, rest = split_sentence(problem)
         for option, (full, partial) in zip(
@@ -334,7 +310,7 @@ def test_prompt_and_sentence_are_tokenised_together(gpt2: CausalModel, prompt: s
             assert _text(gpt2, partial.ids[partial.start :]) == rest
 
 
-def test_long_prompt_is_truncated_equally_for_all_sentences(make_language_model: MakeModel) -> None:
+def test_long_prompt_is_truncated_equally_for_all_sentences(make_language_model):
     folder = make_language_model("opt", max_position_embeddings=60)
     model = load_causal_model(folder)
     problems = make_twins(5)
@@ -353,7 +329,7 @@ def test_long_prompt_is_truncated_equally_for_all_sentences(make_language_model:
     assert len(starts) == 1
 
 
-def test_missing_start_token_is_refused_if_requested(gpt2: CausalModel) -> None:
+def test_missing_start_token_is_refused_if_requested(gpt2):
     kept = gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token
     gpt2.tokeniser.bos_token = gpt2.tokeniser.eos_token = None
     try:
@@ -361,3 +337,67 @@ def test_missing_start_token_is_refused_if_requested(gpt2: CausalModel) -> None:
             _passages(gpt2, "They say the _ stood there.", bos=True)
     finally:
         gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token = kept
+
+
+TEXTS = st.lists(
+    st.lists(st.integers(0, 2), min_size=2, max_size=7).map(tuple), min_size=1, max_size=12
+).map(sorted)
+
+
+def _paths(tree) -> list[tuple[int, ...]]:
+    """Return the tokens from the root to each node."""
+    paths: list[tuple[int, ...]] = []
+    for token, parent in zip(tree.tokens, tree.parents, strict=True):
+        paths.append((*(paths[parent] if parent >= 0 else ()), token))
+    return paths
+
+
+@given(TEXTS)
+def test_tree_has_one_node_per_distinct_prefix(texts):
+    """The last token of a text is not fed, since nothing follows it."""
+    tree, count = build_tree(texts, [1] * len(texts), 0, 10_000)
+    beginnings = {text[:length] for text in texts for length in range(1, len(text))}
+    assert count == len(texts)
+    assert sorted(_paths(tree)) == sorted(beginnings)
+    assert [len(path) - 1 for path in _paths(tree)] == tree.depths
+
+
+@given(TEXTS, st.data())
+def test_texts_request_their_tokens_after_the_right_prefix(texts, data):
+    starts = [data.draw(st.integers(1, len(text) - 1)) for text in texts]
+    tree, _ = build_tree(texts, starts, 0, 10_000)
+    asked, paths = list(tree.requested), _paths(tree)
+    for text, start, places in zip(texts, starts, tree.indices, strict=True):
+        pairs = [(paths[asked[at][0]], asked[at][1]) for at in places]
+        assert pairs == [(text[:at], text[at]) for at in range(start, len(text))]
+
+
+@given(TEXTS)
+def test_nodes_attend_only_to_themselves_and_their_ancestors(texts):
+    tree, _ = build_tree(texts, [1] * len(texts), 0, 10_000)
+    paths, seen = _paths(tree), tree.make_attention_mask()
+    for node, path in enumerate(paths):
+        assert {paths[at] for at in np.flatnonzero(seen[node])} == {
+            path[:length] for length in range(1, len(path) + 1)
+        }
+
+
+@given(TEXTS, st.integers(1, 12))
+def test_trees_stay_within_the_budget_or_have_one_text(texts, budget):
+    """No text is omitted."""
+    first = 0
+    while first < len(texts):
+        tree, count = build_tree(texts, [1] * len(texts), first, budget)
+        assert count >= 1
+        assert len(tree.tokens) <= budget or count == 1
+        assert len(tree.indices) == count
+        first += count
+    assert first == len(texts)
+
+
+@given(TEXTS)
+def test_common_prefix_is_equal_and_maximal(texts):
+    one, other = texts[0], texts[-1]
+    shared = count_common_prefix(one, other)
+    assert one[:shared] == other[:shared]
+    assert one[shared : shared + 1] != other[shared : shared + 1] or one == other

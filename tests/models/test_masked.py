@@ -1,8 +1,5 @@
 """Masked language models: which tokens are masked, and values equal to those of transformers."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +9,6 @@ from winosmith.models import MaskedModel, MaskedText, load_masked_model, mask_op
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
-
-MakeModel = Callable[..., Path]
-
 PROBLEMS = make_twins(3)
 
 
@@ -35,9 +29,7 @@ def _compute_by_hand(model: MaskedModel, text: MaskedText) -> np.ndarray:
     "architecture",
     ["bert", "roberta", "electra", "albert", "distilbert", "modernbert", "deberta-v2", "mpnet"],
 )
-def test_batched_values_equal_those_of_single_texts(
-    make_language_model: MakeModel, architecture: str
-) -> None:
+def test_batched_values_equal_those_of_single_texts(make_language_model, architecture):
     """The architectures have different output layers."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     texts = [text for own in mask_tokens(model, PROBLEMS[:2]) for row in own for text in row]
@@ -48,9 +40,7 @@ def test_batched_values_equal_those_of_single_texts(
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_each_token_of_a_sentence_is_masked_once(
-    make_language_model: MakeModel, architecture: str
-) -> None:
+def test_each_token_of_a_sentence_is_masked_once(make_language_model, architecture):
     """Special tokens are never masked."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     for problem, own in zip(PROBLEMS, mask_tokens(model, PROBLEMS), strict=True):
@@ -61,7 +51,7 @@ def test_each_token_of_a_sentence_is_masked_once(
             assert all(each.masked == each.requested for each in row)
 
 
-def test_within_word_also_masks_later_pieces_of_the_word(make_language_model: MakeModel) -> None:
+def test_within_word_also_masks_later_pieces_of_the_word(make_language_model):
     """Tokens of other words stay visible."""
     model = load_masked_model(make_language_model("bert", masked=True))
     problem = Problem("1", "They say the _ stood.", ("candle777", "drawer"))
@@ -78,8 +68,8 @@ def test_within_word_also_masks_later_pieces_of_the_word(make_language_model: Ma
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
 @pytest.mark.parametrize("sentence", ["They say the _ stood.", "_ stood.", "It was the _."])
 def test_all_tokens_of_the_option_and_no_others_are_masked(
-    make_language_model: MakeModel, architecture: str, sentence: str
-) -> None:
+    make_language_model, architecture, sentence
+):
     model = load_masked_model(make_language_model(architecture, masked=True))
     problem = Problem("1", sentence, ("candle 77", "drawer"))
     for text, option in zip(mask_options(model, [problem])[0], problem.options, strict=True):
@@ -88,7 +78,7 @@ def test_all_tokens_of_the_option_and_no_others_are_masked(
         assert text.masked == text.requested
 
 
-def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
+def test_values_do_not_depend_on_the_batch(make_language_model):
     """Equal texts are read once."""
     model = load_masked_model(make_language_model("bert", masked=True))
     texts = [text for own in mask_options(model, PROBLEMS) for text in own]
@@ -100,7 +90,7 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
         assert small.tokens_fed <= together.tokens_fed
 
 
-def test_padding_adds_at_most_10_percent(make_language_model: MakeModel) -> None:
+def test_padding_adds_at_most_10_percent(make_language_model):
     model = load_masked_model(make_language_model("bert", masked=True))
     rows = [row for own in mask_tokens(model, PROBLEMS) for row in own]
     texts = [text for row in rows for text in row]
@@ -108,7 +98,7 @@ def test_padding_adds_at_most_10_percent(make_language_model: MakeModel) -> None
     assert sum(len(text.ids) for text in texts) <= fed <= 1.1 * sum(len(t.ids) for t in texts)
 
 
-def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: Path) -> None:
+def test_other_models_are_refused(make_language_model, tiny_encoder):
     """Sentences over the model's limit are refused too."""
     with pytest.raises(InputError, match="gpt2 is a causal language model; score it as such"):
         load_masked_model(make_language_model("gpt2"))

@@ -1,15 +1,13 @@
-"""What models read: texts, options that fit the pronoun, and batches of rows."""
-
-from pathlib import Path
+"""What models read: texts, options that fit the pronoun, batches; the p-value of guessing."""
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.stats import binomtest
 
 from winosmith import Problem, formats
 from winosmith.errors import DataError
 from winosmith.models import (
-    SplitPoint,
     ask_referent,
     batch_by_length,
     fill_answer,
@@ -18,6 +16,7 @@ from winosmith.models import (
     split_sentence,
 )
 from winosmith.models._network import shuffle_batches
+from winosmith.models._texts import compute_chance_p_value
 
 TEXT = st.text("abc ,.'é", max_size=20)
 
@@ -32,24 +31,20 @@ TEXT = st.text("abc ,.'é", max_size=20)
         (None, "It doesn't fit because the trophy is too large."),
     ],
 )
-def test_sentences_are_split_before_or_after_the_option(
-    split_point: SplitPoint | None, expected: object
-) -> None:
+def test_sentences_are_split_before_or_after_the_option(split_point, expected):
     """After the option as in the paper, before it as in its code, or not at all."""
     problem = Problem("1", "It doesn't fit because the _ is too large.", ("trophy", "case"))
     assert fill_option(problem, 0, split_point) == expected
 
 
 @given(TEXT, TEXT, st.sampled_from(["before_option", "after_option"]))
-def test_segments_together_are_the_sentence(
-    before: str, after: str, split_point: SplitPoint
-) -> None:
+def test_segments_together_are_the_sentence(before, after, split_point):
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"))
     segments = fill_option(problem, 1, split_point)
     assert "".join("".join(segments).split()) == "".join(problem.fill(1).split())
 
 
-def test_pronoun_is_marked_and_option_is_second_segment() -> None:
+def test_pronoun_is_marked_and_option_is_second_segment():
     problem = Problem("1", "Jim heard that _ own dog left him.", ("Jim", " The man"), pronoun="his")
     assert fill_option(problem, 1, sees="pronoun") == (
         "Jim heard that *his* own dog left him.",
@@ -86,26 +81,24 @@ def test_pronoun_is_marked_and_option_is_second_segment() -> None:
         ("The house is _.", ("Ann", "Beth"), "hers", ("Ann's", "Beth's")),
     ],
 )  # fmt: skip
-def test_options_are_inflected_for_their_pronoun(
-    sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
-) -> None:
+def test_options_are_inflected_for_their_pronoun(sentence, options, pronoun, expected):
     """Possessives get 's, and articles the case of the pronoun."""
     assert inflect_options(Problem("1", sentence, options, pronoun=pronoun)).options == expected
 
 
 @given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
-def test_problems_without_a_pronoun_are_unchanged(text: str, options: tuple[str, str]) -> None:
+def test_problems_without_a_pronoun_are_unchanged(text, options):
     problem = Problem("1", f"{text}_{text}", options)
     assert inflect_options(problem) == problem
 
 
-def test_options_that_would_become_equal_are_unchanged() -> None:
+def test_options_that_would_become_equal_are_unchanged():
     problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
     assert inflect_options(problem) == problem
 
 
 @given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
-def test_parts_together_are_the_stripped_sentence(before: str, after: str) -> None:
+def test_parts_together_are_the_stripped_sentence(before, after):
     problem = Problem("1", f"{before}_{after}", ("x1", "y1"), 1)
     start, options, rest = split_sentence(problem)
     assert [start + option + rest for option in options] == [
@@ -114,13 +107,8 @@ def test_parts_together_are_the_stripped_sentence(before: str, after: str) -> No
     assert fill_answer(problem) == problem.fill(1).strip()
 
 
-def test_filling_in_a_missing_answer_is_refused() -> None:
-    with pytest.raises(DataError, match="'1' has no answer"):
-        fill_answer(Problem("1", "A _ b.", ("x", "y")))
-
-
 @pytest.mark.data
-def test_all_possessives_of_wsc285_are_found(data_dir: Path) -> None:
+def test_all_possessives_of_wsc285_are_found(data_dir):
     problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
     owned = [
         p.pronoun for p in problems if all(o.endswith("'s") for o in inflect_options(p).options)
@@ -142,9 +130,7 @@ def test_all_possessives_of_wsc285_are_found(data_dir: Path) -> None:
         ("The others saw _.", "the", "The others saw *the*. '*The*' refers to _"),
     ],
 )  # fmt: skip
-def test_question_about_the_pronoun_follows_the_sentence(
-    sentence: str, pronoun: str, expected: str
-) -> None:
+def test_question_about_the_pronoun_follows_the_sentence(sentence, pronoun, expected):
     """The pronoun is marked if the sentence contains another one."""
     problem = Problem("1", sentence, ("the man", "the woman"), 1, pronoun=pronoun)
     asked = ask_referent(problem)
@@ -154,50 +140,32 @@ def test_question_about_the_pronoun_follows_the_sentence(
     assert fill_answer(problem, "pronoun") == f"{expected[:-1]}the woman."
 
 
-def test_missing_and_empty_pronouns_are_refused() -> None:
-    for pronoun in (None, " "):
-        with pytest.raises(DataError, match=r"1 of 1 problems is unknown \('7'\)"):
-            ask_referent(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
-
-
 LENGTHS = st.lists(st.integers(1, 60), max_size=200)
 
 
 @given(LENGTHS, st.integers(1, 300))
-def test_length_batches_have_each_row_once_within_the_budget(
-    lengths: list[int], tokens: int
-) -> None:
-    """Only a batch of one row may exceed it."""
+def test_length_batches_have_each_row_once_within_the_budget(lengths, tokens):
+    """Only a batch of one row may exceed it. The longest rows come first, to show little memory."""
     batches = batch_by_length(lengths, tokens)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= tokens
-
-
-@given(LENGTHS)
-def test_length_batches_start_with_the_longest_rows(lengths: list[int]) -> None:
-    """So too little memory shows at once."""
-    order = [lengths[row] for batch in batch_by_length(lengths, 128) for row in batch]
+    order = [lengths[row] for batch in batches for row in batch]
     assert order == sorted(lengths, reverse=True)
 
 
-@given(st.lists(st.tuples(st.integers(5, 60), st.booleans()), max_size=150), st.integers(0, 9))
-def test_shuffled_batches_have_each_row_once_and_whole_twins(
-    groups_drawn: list[tuple[int, bool]], seed: int
-) -> None:
+@given(st.lists(st.integers(5, 60), max_size=150), st.integers(0, 9))
+def test_shuffled_batches_have_each_row_once_and_whole_twins(drawn, seed):
     """Without singles, no batch of even size splits a twin."""
-    groups: list[tuple[int, ...]] = []
-    lengths: list[int] = []
-    for length, _ in groups_drawn:
-        groups.append((len(lengths), len(lengths) + 1))
-        lengths += [length, length + 1]
+    lengths = [length + half for length in drawn for half in (0, 1)]
+    groups = [(row, row + 1) for row in range(0, len(lengths), 2)]
     batches = shuffle_batches(lengths, groups, 8, np.random.default_rng(seed))
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     home = {row: at for at, batch in enumerate(batches) for row in batch}
     assert all(home[first] == home[second] for first, second in groups)
 
 
-def test_shuffled_batches_save_90_percent_of_the_padding() -> None:
+def test_shuffled_batches_save_90_percent_of_the_padding():
     """Rows are sorted by length within pools."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(12, 45, 4000).tolist()
@@ -212,10 +180,55 @@ def test_shuffled_batches_save_90_percent_of_the_padding() -> None:
     assert padding(batches) < 0.1 * padding(random)
 
 
-def test_shuffled_batches_depend_only_on_the_generator() -> None:
+def test_shuffled_batches_depend_only_on_the_generator():
     lengths, singles = list(range(1, 101)), [(row,) for row in range(100)]
     first, again, other = (
         np.concatenate(shuffle_batches(lengths, singles, 8, np.random.default_rng(seed)))
         for seed in (1, 1, 2)
     )
     assert first.tolist() == again.tolist() != other.tolist()
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=80))
+def test_singles_get_the_one_sided_binomial_test(correct):
+    p_value = compute_chance_p_value(correct, [(row,) for row in range(len(correct))])
+    expected = binomtest(sum(correct), len(correct), alternative="greater").pvalue
+    assert p_value == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_twins_get_a_sign_test(halves):
+    """Only twins with both halves correct or both incorrect count."""
+    correct = [half for twin in halves for half in twin]
+    p_value = compute_chance_p_value(correct, [(2 * at, 2 * at + 1) for at in range(len(halves))])
+    decided = [first for first, second in halves if first == second]
+    best = decided and binomtest(sum(decided), len(decided), alternative="greater").pvalue
+    assert p_value == pytest.approx(best or 1.0)
+
+
+def test_missing_answers_and_pronouns_are_refused():
+    with pytest.raises(DataError, match="'1' has no answer"):
+        fill_answer(Problem("1", "A _ b.", ("x", "y")))
+    for pronoun in (None, " "):
+        with pytest.raises(DataError, match=r"1 of 1 problems is unknown \('7'\)"):
+            ask_referent(Problem("7", "A _ b.", ("x", "y"), pronoun=pronoun))
+
+
+@pytest.mark.long
+def test_null_is_calibrated_for_twins_and_singles():
+    """About 5 % of guessers reach p ≤ 0.05, although most twins are correct or not as a whole."""
+    rng = np.random.default_rng(0)
+    groups = [(2 * at, 2 * at + 1) for at in range(60)] + [(row,) for row in range(120, 200)]
+    lucky = 0
+    for _ in range(2000):
+        correct = rng.random(200) < 0.5
+        together = rng.random(60) < 0.8  # most twins are correct or incorrect as a whole
+        correct[1:120:2][together] = correct[0:120:2][together]
+        lucky += compute_chance_p_value(correct, groups) <= 0.05
+    assert 0.03 < lucky / 2000 < 0.06
+
+
+def test_p_values_if_all_or_no_answers_are_correct():
+    groups = [(0, 1), (2, 3), (4,)]
+    assert compute_chance_p_value([True] * 5, groups) == 1 / 8
+    assert compute_chance_p_value([False] * 5, groups) == 1.0
