@@ -9,7 +9,6 @@ import pytest
 
 from tests.fetch.conftest import Site, certificate, site  # noqa: F401
 from tests.waiting import LONGEST
-from winosmith import topics
 from winosmith.errors import FormatError, InputError
 from winosmith.text import FUNCTION_WORDS, tokenize
 from winosmith.topics import (
@@ -26,50 +25,41 @@ from winosmith.topics import (
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
 
 
-def test_anchor_candidates_are_content_words_without_names():
-    """Numbers, units and punctuation are not candidates either."""
-    assert TEA.candidates == ("boils", "deep", "hot", "tea", "water")
+@pytest.mark.parametrize(
+    ("text", "candidates"),
+    [
+        (TEA.text, "boils deep hot tea water"),
+        ("Water is wet. Drink water. Ann drinks.", "drinks water wet"),
+        ("It is he, Ann. They are Ben's.", ""),
+    ],
+)
+def test_anchor_candidates_are_content_words_without_names(text, candidates):
+    """Numbers, units and punctuation are not candidates either.
 
-
-def test_first_word_is_a_candidate_if_also_in_lower_case():
-    """Otherwise a capital may mean a name."""
-    assert Topic("x", "Water is wet. Drink water. Ann drinks.").candidates == (
-        "drinks",
-        "water",
-        "wet",
-    )
+    A first word is a candidate only if it also occurs in lower case, as a capital may mean a name.
+    """
+    assert Topic("x", text).candidates == tuple(candidates.split())
+    if not candidates:
+        with pytest.raises(InputError, match="no word that can be an anchor"):
+            Topic("x", text).draw_anchors(0)
 
 
 def test_seed_determines_the_anchor_words():
-    """Over many seeds, each word is drawn about equally often."""
+    """Over many seeds, each word is drawn about equally often; too many words are all words."""
     drawn = Counter(word for seed in range(4000) for word in TEA.draw_anchors(seed, 1))
     assert TEA.draw_anchors(3, 2) == TEA.draw_anchors(3, 2)
     assert set(drawn) == set(TEA.candidates)
     assert max(drawn.values()) - min(drawn.values()) < 150  # 800 each; 4.2 standard deviations
-
-
-def test_drawing_too_many_words_returns_each_word_once():
     assert sorted(TEA.draw_anchors(1, 99)) == list(TEA.candidates)
-
-
-@pytest.mark.parametrize(
-    ("seed", "count", "reason"), [(-1, 1, "the seed is -1"), (1, 0, "anchor words is 0")]
-)
-def test_negative_seed_and_count_below_1_are_refused(seed, count, reason):
-    with pytest.raises(InputError, match=reason):
-        TEA.draw_anchors(seed, count)
-
-
-def test_drawing_from_a_text_without_candidates_is_refused():
-    with pytest.raises(InputError, match="no word that can be an anchor"):
-        Topic("x", "It is he, Ann. They are Ben's.").draw_anchors(0)
+    for seed, count, reason in ((-1, 1, "the seed is -1"), (1, 0, "anchor words is 0")):
+        with pytest.raises(InputError, match=reason):
+            TEA.draw_anchors(seed, count)
 
 
 def test_built_in_topics_are_complete_and_balanced():
-    shipped = [
-        topics.load_built_in_topics()[number]
-        for number in range(len(topics.load_built_in_topics()))
-    ]
+    """They are drawn about equally often."""
+    built_in = load_built_in_topics()
+    shipped = [built_in[number] for number in range(len(built_in))]
     assert len(shipped) >= 40
     assert len({topic.title for topic in shipped}) == len({t.text for t in shipped}) == len(shipped)
     domains = Counter(topic.domain for topic in shipped)
@@ -77,20 +67,16 @@ def test_built_in_topics_are_complete_and_balanced():
     for topic in shipped:
         assert 80 <= len(topic.text.split()) <= 150, topic.title
         assert len(topic.candidates) >= 40, topic.title
+    drawn = Counter(built_in.draw(seed).title for seed in range(60 * len(shipped)))
+    assert len(drawn) == len(shipped)
+    assert max(drawn.values()) < 120
 
 
 def test_drawn_anchors_are_distinct_content_words_of_the_text():
     for seed in range(300):
-        topic = topics.load_built_in_topics().draw(seed)
+        topic = load_built_in_topics().draw(seed)
         assert len(set(topic.anchors)) == 3
         assert set(topic.anchors) <= set(tokenize(topic.text)) - FUNCTION_WORDS
-
-
-def test_built_in_topics_are_drawn_about_equally_often():
-    count = len(topics.load_built_in_topics())
-    drawn = Counter(topics.load_built_in_topics().draw(seed).title for seed in range(60 * count))
-    assert len(drawn) == count
-    assert max(drawn.values()) < 120
 
 
 TEXT = "Warm the milk slowly and stir the honey into it."
@@ -112,6 +98,11 @@ def test_texts_of_a_folder_and_its_subfolders_are_topics(tmp_path):
 
 
 def test_unusable_files_in_a_folder_are_ignored(tmp_path):
+    """A folder without a usable one is refused."""
+    with pytest.raises(InputError, match="is not a folder"):
+        FolderTopics.open(tmp_path / "none")
+    with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
+        FolderTopics.open(tmp_path)
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe caf\xe9")
     (tmp_path / "c.txt").write_text("It is he.")
@@ -121,13 +112,6 @@ def test_unusable_files_in_a_folder_are_ignored(tmp_path):
     (tmp_path / "d.txt").unlink()
     with pytest.raises(InputError, match="has no usable topic"):
         topics.draw(1)
-
-
-def test_folder_without_texts_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
-        FolderTopics.open(tmp_path)
-    with pytest.raises(InputError, match="is not a folder"):
-        FolderTopics.open(tmp_path / "none")
 
 
 def test_lines_of_a_jsonl_file_are_topics(tmp_path):

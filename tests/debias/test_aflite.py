@@ -89,8 +89,8 @@ class AtOnce(Executor):
         return future
 
 
-def test_only_the_seed_determines_the_result_with_any_executor():
-    """Not by a byte; the process pool also shows that the submitted work can be pickled."""
+def test_seed_changes_the_result_and_the_executor_does_not():
+    """The executor changes no byte. The process pool also shows that the work can be pickled."""
     X, y, ids = made(columns=20)
     alone = debias.aflite(X, y, ids=ids, **SMALL)
     for executor in (

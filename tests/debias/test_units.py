@@ -85,10 +85,11 @@ def verify_chance_filter(made: Drawn, order: NDArray[np.intp] | None = None) -> 
 def test_order_of_options_and_problems_does_not_change_results(
     seed: int, sizes: tuple[int, ...]
 ) -> None:
-    """Nor if the first option is correct everywhere, as in some data sets."""
+    """So a data set whose first option is always correct is measured like any other."""
     made = draw_problems(seed, 120, sizes, signal=0.8)
     rng = np.random.default_rng(seed)
-    other, (X, key, options) = shuffle_options(made, rng), (part.copy() for part in made)
+    other = shuffle_options(made, rng)
+    X, key, options = (part.copy() for part in made)
     for row in range(120):
         X[row, [0, key[row]]] = X[row, [key[row], 0]]
     found = verify_chance_filter(made)
