@@ -103,15 +103,11 @@ def chain(*sentences: str) -> Dataset:
 
 
 @given(ROWS, ROWS)
-def test_edit_scripts_are_correct_and_shortest(before, after):
+def test_edit_scripts_are_correct_shortest_and_ordered(before, after):
     script = find_edits(before, after)
     assert apply_edits(before, script) == tuple(after)
     assert len(script) == brute_distance(before, after)
-
-
-@given(ROWS, ROWS)
-def test_edits_are_ordered_from_left_to_right(before, after):
-    places = [edit.at for edit in find_edits(before, after)]
+    places = [edit.at for edit in script]
     assert places == sorted(places)
 
 
@@ -185,10 +181,15 @@ def test_row_order_does_not_change_depths(order):
 
 
 def test_unknown_depths_are_none():
-    """Without an ancestor there is no lineage depth; without the root, no edit depth."""
+    """Without an ancestor there is no lineage depth; without the root, no edit depth.
+
+    In EvoGrad's table, a row before any original is not a root.
+    """
     data = chain("a _", "b _", "b c _")
     assert depths(data.select([0, 2]))[1] == Depths(None, None, 2)
     assert depths(data.select([1, 2])) == (Depths(None, None, None),) * 2
+    lost = problem("a _", extra=Extra({"evograd.distance": 3}))
+    assert depths(Dataset([lost])) == (Depths(3, None, None),)
 
 
 def test_measured_depths_are_used_only_if_none_can_be_computed():
@@ -201,12 +202,6 @@ def test_measured_depths_are_used_only_if_none_can_be_computed():
     assert depths(Dataset(rows[1:])) == (Depths(None, 7, 8), Depths(None, 7, 8))
     odd = replace(rows[2], extra=Extra({"depth.lineage": True, "depth.edit": "x"}))
     assert depths(Dataset([odd])) == (Depths(None, None, None),)
-
-
-def test_row_without_its_root_has_only_a_declared_depth():
-    """In EvoGrad's table, a row before any original is not a root."""
-    lost = problem("a _", extra=Extra({"evograd.distance": 3}))
-    assert depths(Dataset([lost])) == (Depths(3, None, None),)
 
 
 def test_lineage_of_20000_generations_has_depths_and_no_faults():
@@ -307,6 +302,7 @@ def test_child_inherits_licence_domain_embargo_and_root():
 
 
 def test_id_of_a_child_does_not_depend_on_its_answer():
+    """A perturbation without a change is refused."""
     root = problem("The cup hit the _ .")
     ids = {
         make_child(root, "The mug hit the _ .", root.options, answer, source="person").id
@@ -316,10 +312,6 @@ def test_id_of_a_child_does_not_depend_on_its_answer():
     assert len(ids) == 1
     assert other not in ids
     assert other.startswith("0.")
-
-
-def test_perturbation_without_a_change_is_refused():
-    root = problem("The cup hit the _ .")
     with pytest.raises(ProblemError, match="changes neither the sentence nor the options"):
         make_child(root, root.sentence, root.options, 1, source="person")
 

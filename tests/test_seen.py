@@ -20,28 +20,23 @@ from winosmith.seen import (
 from winosmith.testing import make_twins
 
 NURSE = Problem("n", "The nurse told  the cook that _ left.", ("nurse", "cook"), 0, pronoun="she")
-
 WORDS = st.text("abc ", min_size=1, max_size=8).filter(str.strip)
 
 
 @given(WORDS, WORDS, WORDS)
-def test_pronouns_matter_only_to_solvers_that_see_them(a: str, b: str, after: str) -> None:
+def test_pronouns_matter_only_to_solvers_that_see_them(a, b, after):
     problem = Problem("1", f"x _ {after}", ("p", "q"))
     one, other = (replace(problem, pronoun=pronoun) for pronoun in (a, b))
     assert len({*build_inputs([one, other], "blank")}) == 1
     assert (len({*build_inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
 
 
-def test_option_order_and_white_space_make_no_difference() -> None:
-    turned = replace(
-        NURSE, sentence="The nurse told the cook that _  left.", options=("cook", "nurse")
-    )
+def test_option_order_and_white_space_make_no_difference():
+    """Nor does text before the local context, to solvers that see only this context."""
+    sentence = "The nurse told the cook that _  left."
+    turned = replace(NURSE, sentence=sentence, options=("cook", "nurse"))
     for sees in ("blank", "pronoun"):
         assert len({*build_inputs([NURSE, turned], sees)}) == 1
-
-
-def test_text_before_the_local_context_makes_no_difference() -> None:
-    """Solvers that see only the local context get the same input."""
     other = replace(NURSE, sentence="A cook met a nurse that _ left.")
     assert len({*build_inputs([NURSE, other], "blank")}) == 2
     assert len({*build_inputs([NURSE, other], "blank", local=1)}) == 1

@@ -31,33 +31,43 @@ class Stops:
         return solve.Random(4).score(problems)
 
 
-def test_file_has_the_predictions_and_parameters(tmp_path: Path) -> None:
+def test_other_results_are_overwritten_only_with_force(tmp_path):
+    """Whether the file is unfinished or complete."""
+    out = tmp_path / "p.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        solve.predict_to_file(Stops(), PROBLEMS, out)
+    with pytest.raises(OutputError, match=r"seed is 4, not 5\): it is unfinished work"):
+        solve.predict_to_file(solve.Random(5), PROBLEMS, out)
+    found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
+    assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
+    with pytest.raises(OutputError, match=r"contains other predictions \(seed is 5, not 4\)"):
+        solve.predict_to_file(solve.Random(4), PROBLEMS, out)
+    with pytest.raises(OutputError, match=r"the data's digest is '.{12}', not '.{12}';"):
+        solve.predict_to_file(solve.Random(5), PROBLEMS[:10], out)
+    with pytest.raises(OutputError, match="solver is 'random', not 'majority'; seed is 5"):
+        solve.predict_to_file(solve.Majority((0.5, 0.5)), PROBLEMS, out)
+    found = solve.predict_to_file(solve.Random(4), PROBLEMS, out, force=True)
+    assert found.predictions == solve.predict(solve.Random(4), PROBLEMS)
+
+
+def test_file_has_the_predictions_and_parameters(tmp_path):
+    """It equals that of `write_predictions`."""
     out = tmp_path / "p.jsonl"
     seen: list[int] = []
-    found = solve.predict_to_file(
-        solve.Random(4), PROBLEMS, out, parameters={"train": "abc"}, on_progress=seen.append
-    )
+    given = {"parameters": {"train": "abc"}, "on_progress": seen.append}
+    found = solve.predict_to_file(solve.Random(4), PROBLEMS, out, **given)
+    parameters = {"seed": 4, "sees": "blank", "train": "abc"}
     assert found.predictions == solve.predict(solve.Random(4), PROBLEMS)
-    assert (found.solver, found.parameters) == (
-        "random",
-        {"seed": 4, "sees": "blank", "train": "abc"},
-    )
+    assert (found.solver, found.parameters) == ("random", parameters)
     assert answers.read_predictions(out, PROBLEMS) == found
     assert seen == [0, 256, 512, 600]
     assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
-
-
-def test_file_equals_that_of_write_predictions(tmp_path: Path) -> None:
-    out, other = tmp_path / "p.jsonl", tmp_path / "q.jsonl"
-    solve.predict_to_file(solve.Random(4), PROBLEMS, out)
-    answers.write_predictions(
-        solve.predict(solve.Random(4), PROBLEMS),
-        other,
-        PROBLEMS,
-        solver="random",
-        parameters={"seed": 4, "sees": "blank"},
-    )
-    assert out.read_bytes() == other.read_bytes()
+    told = {"solver": "random", "parameters": parameters}
+    answers.write_predictions(found.predictions, tmp_path / "q.jsonl", PROBLEMS, **told)
+    assert out.read_bytes() == (tmp_path / "q.jsonl").read_bytes()
+    empty = solve.predict_to_file(solve.Random(), PROBLEMS[:0], tmp_path / "empty.jsonl")
+    assert empty.predictions == ()
+    assert len((tmp_path / "empty.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 @pytest.mark.parametrize("cut", [0, 10, 3000])
@@ -84,29 +94,6 @@ def test_complete_file_is_read_without_solving(tmp_path: Path) -> None:
     solver = Stops(chunks=[0, 0])
     assert solve.predict_to_file(solver, PROBLEMS, out) == first
     assert solver.chunks == [0, 0]
-
-
-def test_other_predictions_are_overwritten_only_with_force(tmp_path: Path) -> None:
-    out = tmp_path / "p.jsonl"
-    solve.predict_to_file(solve.Random(4), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"contains other predictions \(seed is 4, not 5\)"):
-        solve.predict_to_file(solve.Random(5), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"the data's digest is '.{12}', not '.{12}';"):
-        solve.predict_to_file(solve.Random(4), PROBLEMS[:10], out)
-    with pytest.raises(OutputError, match="solver is 'random', not 'majority'; seed is 4"):
-        solve.predict_to_file(solve.Majority((0.5, 0.5)), PROBLEMS, out)
-    found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
-    assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
-
-
-def test_other_unfinished_work_is_discarded_only_with_force(tmp_path: Path) -> None:
-    out = tmp_path / "p.jsonl"
-    with pytest.raises(KeyboardInterrupt):
-        solve.predict_to_file(Stops(), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"seed is 4, not 5\): it is unfinished work"):
-        solve.predict_to_file(solve.Random(5), PROBLEMS, out)
-    found = solve.predict_to_file(solve.Random(5), PROBLEMS, out, force=True)
-    assert found.predictions == solve.predict(solve.Random(5), PROBLEMS)
 
 
 def test_other_files_and_folders_are_not_overwritten(tmp_path: Path) -> None:
@@ -163,9 +150,3 @@ def test_finished_chunks_survive_a_failing_solver(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"returned the scores .* for '{PROBLEMS[256].id}'"):
         solve.predict_to_file(Fails(), PROBLEMS, tmp_path / "p.jsonl")
     assert len((tmp_path / ".p.jsonl.part").read_text("utf-8").splitlines()) == 257
-
-
-def test_empty_data_gives_a_file_with_only_a_header(tmp_path: Path) -> None:
-    found = solve.predict_to_file(solve.Random(), PROBLEMS[:0], tmp_path / "p.jsonl")
-    assert found.predictions == ()
-    assert len((tmp_path / "p.jsonl").read_text("utf-8").splitlines()) == 1
