@@ -9,23 +9,21 @@ import numpy as np
 import pytest
 
 from tests.build.conftest import AFLITE, TABLE
-from winosmith import Dataset, Extra, answers, debias, formats, practice, validate
-from winosmith.build import build, parse_recipe, read_recipe
+from tests.conftest import everything
+from winosmith import Dataset, Extra, Response, answers, debias, formats, practice, validate
+from winosmith.build import build, parse_recipe
 from winosmith.build._report_filter import make_figures, write_verdict
+from winosmith.cli import main
 from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.report import format_value, percent
-from winosmith.testing import make_twins
+from winosmith.testing import make_families, make_twins
 
 
 def contents(folder):
     """Return the bytes of every file except run.json, the record of computer and date."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "run.json"
-    }
+    return {name: data for name, data in everything(folder).items() if name != "run.json"}
 
 
 def test_every_problem_is_kept_or_dropped_with_a_reason(small_build, telling_twins):
@@ -122,18 +120,20 @@ def test_resumed_build_writes_the_same_bytes(where, tmp_path, small_build, telli
     assert contents(tmp_path / "out") == contents(small_build.folder)
 
 
-def test_changed_answers_prevent_resuming_a_build(make_build, telling_twins, tmp_path):
-    """The check works although no digest of the answers is public."""
-    made = make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
+def test_results_of_another_recipe_or_of_other_answers_are_refused(
+    make_build, telling_twins, tmp_path
+):
+    """The difference is stated, except that no digest of the answers is public."""
+    make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
     flipped = Dataset(replace(p, answer=1 - p.answer) for p in telling_twins)
     with pytest.raises(OutputError, match="results from other settings"):
-        make_build(flipped, filter={"method": "none"}, out=made.folder)
-
-
-def test_refused_folder_states_the_difference_of_recipes(make_build, telling_twins, tmp_path):
-    make_build(telling_twins, filter={"method": "none"}, out=tmp_path / "out")
+        make_build(flipped, filter={"method": "none"}, out=tmp_path / "out")
     with pytest.raises(OutputError, match=r"filter\.method is 'none' there, 'random' here"):
         make_build(telling_twins, filter={"method": "random", "keep": 9}, out=tmp_path / "out")
+
+
+JUDGED = {"name": "judged", "data": "twins.jsonl", "votes_file": "votes.csv"}
+JUDGED |= {"filter": {"method": "none"}}
 
 
 def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
@@ -143,42 +143,33 @@ def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
     problems.append(replace(problems[0], id="copy", twin_id=None, embargo=False))
     formats.write(problems, tmp_path / "twins.jsonl")
     validate.write_votes(made.votes, tmp_path / "votes.csv")
-    recipe = tmp_path / "recipe.toml"
-    recipe.write_text(
-        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
-        '[filter]\nmethod = "none"\n'
-    )
-    built = build(read_recipe(recipe), tmp_path / "out")
+    built = build(parse_recipe(JUDGED, folder=tmp_path), tmp_path / "out")
     stages = {step.stage: step.kept.problems for step in built.funnel.steps}
     assert list(stages) == ["embargo", "structure", "votes", "none"]
     assert stages["embargo"] == 78
     assert stages["votes"] < stages["structure"]
-    embargoed = [p.sentence for p in problems[:2]]
     public = "".join(
         path.read_text("utf-8") for path in (tmp_path / "out").iterdir() if path.is_file()
     )
-    assert not [sentence for sentence in embargoed if sentence in public]
+    assert not [p.sentence for p in problems[:2] if p.sentence in public]
 
 
 def test_uncounted_votes_are_reported(tmp_path):
     """A votes file without votes drops all problems; no votes file at all would drop none."""
     made = practice.generate_corpus(40, seed=1)
     formats.write(made.dataset, tmp_path / "twins.jsonl")
-    recipe = tmp_path / "recipe.toml"
-    recipe.write_text(
-        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
-        '[filter]\nmethod = "none"\n'
-    )
     other = [replace(vote, problem_id=f"old-{vote.problem_id}") for vote in made.votes[:5]]
     validate.write_votes([*made.votes, *other], tmp_path / "votes.csv")
+    recipe = parse_recipe(JUDGED, folder=tmp_path)
     with pytest.warns(formats.ReadingNote, match=r"votes are not counted \(.*5: the data set has"):
-        build(read_recipe(recipe), tmp_path / "out")
+        build(recipe, tmp_path / "out")
     validate.write_votes([], tmp_path / "votes.csv")
     with pytest.raises(DataError, match=r"no problems are left.*by votes \(enough votes\)"):
-        build(read_recipe(recipe), tmp_path / "none")
+        build(recipe, tmp_path / "none")
 
 
 def test_planted_artifacts_are_counted_in_the_report(tmp_path):
+    """A duplicate id in the file is refused."""
     made = practice.generate_corpus(80, seed=0)
     formats.write(made.dataset.problems, tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text(json.dumps(made.planted))
@@ -190,19 +181,46 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
         "filter": {"ensemble_size": 16, "cutoff": 20, "again": False},
         "measure": {"splits": 0},
     }
-    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
+    recipe = parse_recipe(table, folder=tmp_path)
+    built = build(recipe, tmp_path / "out")
     found = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))["measures"]["found"]
     assert found["all"]["recall"] == {"count": 0, "total": len(made.planted)}
     assert found["AFLite"]["recall"]["count"] > found["random"]["recall"]["count"]
     assert built.measures.recalls["AFLite"].false_removals.total == 160 - len(made.planted)
-
-
-def test_duplicate_id_in_planted_file_is_refused(tmp_path):
-    formats.write(make_twins(4), tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text('{"a": "word", "a": "length"}')
-    table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
     with pytest.raises(RecipeError, match="the key 'a' occurs twice"):
-        build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
+        build(recipe, tmp_path / "other")
+
+
+@pytest.mark.parametrize("rules", [None, "winogrande"])
+def test_winogrande_rules_apply_to_perturbed_problems_only_on_request(tmp_path, capsys, rules):
+    """Without the request, they and their roots are exempt, which page, JSON and command state."""
+    data = Dataset([*make_twins(30), *make_families([1, 2, 3], [2, 4])])
+    formats.write(data.problems, tmp_path / "twins.jsonl")
+    said = [Response(p.id, f"{w}-{p.id}", "validate", p.answer) for p in data for w in "xyz"]
+    validate.write_votes(said, tmp_path / "votes.csv")
+    table = {**JUDGED, "structure": {"rules": rules} if rules else {}}
+    built = build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
+    recipe = (tmp_path / "out/recipe.toml").read_text("utf-8")
+    if rules:
+        assert built.funnel.steps[0].dropped["length"] == 7
+        assert built.funnel.kept.problems == 60
+        assert 'rules = "winogrande"' in recipe
+        return
+    assert built.funnel.kept.problems == 67
+    told = (
+        "WinoGrande's rules for authors were applied to 60 of 67 problems; not to 7 (perturbed or "
+        "their roots)"
+    )
+    assert str(built.applied_rules) == told
+    record = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
+    assert record["rules_used"]["words"] == [told]
+    assert "not to 7 (perturbed or their roots)" in built.report.read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(recipe)
+    assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "again")]) == 0
+    verdict, rest = capsys.readouterr().out.split("WinoGrande's rules for authors were ", 1)
+    assert "accuracy of a linear model" in verdict
+    assert rest.startswith("applied to 60 of 67")
 
 
 def test_report_is_small_and_complete(small_build):

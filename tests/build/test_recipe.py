@@ -108,6 +108,7 @@ def test_pooling_is_a_choice_or_false():
         {"structure": {"length": False, "overlap": 0.5}, "seed": 10**20},
         {"filter": {"cutoff": 0.01, "target_size": 90, "remove": "twins", "null": "report"}},
         {"filter": {"cutoff": 12, "C": 1e-05, "threshold": 1}, "embed": {"pooling": "cls"}},
+        {"filter": {"method": "mirror", "aim": "chance", "folds": 5}},
         {"votes_file": 'a "b" \\ \x7f\n\u00e9\U0001f600.csv', "embed": {"array": "v.npz"}},
     ],
 )

@@ -2,7 +2,6 @@
 
 import operator
 import os
-import threading
 import time
 from concurrent.futures import CancelledError
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cluster.conftest import STARTING, awaited
-from tests.waiting import LONGEST, until
+from tests.waiting import until
 from winosmith import cluster
 from winosmith.errors import InputError
 from winosmith.parallel import Broadcaster, get_worker_count, ordered_map
@@ -59,20 +58,6 @@ def test_broadcast_value_is_sent_once_per_worker(executor):
 
 def _bytes_sent(dask_worker):
     return dask_worker.transfer_outgoing_bytes_total
-
-
-@pytest.mark.long
-def test_work_of_a_killed_worker_is_repeated(executor, kill):
-    futures = [executor.submit(_slowly, number) for number in range(4)]
-    timer = threading.Timer(0.4, kill, [1])
-    timer.start()
-    assert [future.result(LONGEST) for future in futures] == [0, 1, 2, 3]
-    timer.join()
-
-
-def _slowly(number: int) -> int:
-    time.sleep(0.5)
-    return number
 
 
 def test_closed_executor_refuses_work(local_cluster):
