@@ -12,13 +12,33 @@ X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 
 def test_npz_files_are_matched_by_id(tmp_path):
+    """By the ids in the file, even if others are passed."""
     save_array(tmp_path / "x.npz", X, PROBLEMS.ids, signature="data:x")
-    embedder = load_array(tmp_path / "x.npz")
-    np.testing.assert_array_equal(embedder.embed(PROBLEMS), X)
-    np.testing.assert_array_equal(embedder.embed(PROBLEMS[::-1]), X[::-1])
-    np.testing.assert_array_equal(embedder.embed(PROBLEMS[4:5]), X[4:5])
+    for ids in (None, PROBLEMS.ids[::-1]):
+        embedder = load_array(tmp_path / "x.npz", ids=ids)
+        for rows in (slice(None), slice(None, None, -1), slice(4, 5)):
+            np.testing.assert_array_equal(embedder.embed(PROBLEMS[rows]), X[rows])
     with np.load(tmp_path / "x.npz", allow_pickle=False) as held:
         assert held["signature"].item() == "data:x"
+    with pytest.raises(DataError, match="no row for 4 of 6 problems: '1-0', '1-1', '2-0', …"):
+        ArrayEmbedder(X[:2], ids=PROBLEMS.ids[:2], name="x.npz").embed(PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    ("array", "ids", "message"),
+    [
+        (np.zeros(6), None, r"has the shape \(6,\), not \(problems, width\)"),
+        (np.zeros((0, 4)), None, r"has the shape \(0, 4\)"),
+        (np.zeros((6, 2), complex), None, "has the type complex128; it must contain real numbers"),
+        (np.zeros((6, 2), bool), None, "has the type bool"),
+        (np.array([["a"]]), None, "has the type <U1"),
+        (X, ("a", "b"), "6 rows but 2 ids"),
+        (X[:2], ("a", "a"), "repeated id"),
+    ],
+)
+def test_wrong_shapes_types_and_ids_are_refused(array, ids, message):
+    with pytest.raises(DataError, match=message):
+        ArrayEmbedder(array, ids=ids)
 
 
 def test_npy_files_are_matched_by_order_without_ids(tmp_path):
@@ -30,19 +50,6 @@ def test_npy_files_are_matched_by_order_without_ids(tmp_path):
     np.testing.assert_array_equal(known.embed(PROBLEMS[2:4]), X[2:4])
 
 
-def test_ids_of_the_file_override_passed_ids(tmp_path):
-    save_array(tmp_path / "x.npz", X, PROBLEMS.ids[::-1])
-    np.testing.assert_array_equal(
-        load_array(tmp_path / "x.npz", ids=PROBLEMS.ids).embed(PROBLEMS), X[::-1]
-    )
-
-
-def test_problems_without_a_row_are_reported():
-    embedder = ArrayEmbedder(X[:2], ids=PROBLEMS.ids[:2], name="x.npz")
-    with pytest.raises(DataError, match="no row for 4 of 6 problems: '1-0', '1-1', '2-0', …"):
-        embedder.embed(PROBLEMS)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
 def test_non_finite_values_are_refused_with_their_row(bad):
     """Values that float32 can't represent count as infinite."""
@@ -52,28 +59,6 @@ def test_non_finite_values_are_refused_with_their_row(bad):
         ArrayEmbedder(wrong)
     with pytest.raises(DataError, match=r"first in row 4 \('2-0'\)"):
         ArrayEmbedder(wrong, ids=PROBLEMS.ids)
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.zeros(6), r"has the shape \(6,\), not \(problems, width\)"),
-        (np.zeros((0, 4)), r"has the shape \(0, 4\)"),
-        (np.zeros((6, 2), complex), "has the type complex128; it must contain real numbers"),
-        (np.zeros((6, 2), bool), "has the type bool"),
-        (np.array([["a"]]), "has the type <U1"),
-    ],
-)
-def test_wrong_shapes_and_types_are_refused(array, message):
-    with pytest.raises(DataError, match=message):
-        ArrayEmbedder(array)
-
-
-def test_missing_and_repeated_ids_are_refused():
-    with pytest.raises(DataError, match="6 rows but 2 ids"):
-        ArrayEmbedder(X, ids=("a", "b"))
-    with pytest.raises(DataError, match="repeated id"):
-        ArrayEmbedder(X[:2], ids=("a", "a"))
 
 
 def test_pickles_are_refused(tmp_path):

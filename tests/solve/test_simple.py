@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,20 +42,18 @@ def test_majority_predicts_the_most_frequent_index():
     assert two.score(with_answers([0], options=4)) == [(0.0, 1.0, 0.0, 0.0)]
 
 
-def test_random_predicts_each_index_equally_often():
-    data = with_answers([0] * 4000, options=4)
-    counts = Counter(p.choice for p in solve.predict(solve.Random(5), data))
-    expected, deviation = 1000, math.sqrt(4000 * 0.25 * 0.75)
-    assert all(abs(counts[place] - expected) < 4 * deviation for place in range(4))
-
-
 def test_random_depends_only_on_seed_and_id():
+    """It predicts each index equally often."""
     data = with_answers([0] * 20)
     first = solve.Random(1).score(data)
     assert solve.Random(2).score(data) != first
     reworded = [replace(p, sentence=f"Now {p.sentence}") for p in data]
     assert solve.Random(1).score(reworded[::-1]) == first[::-1]
     assert len(set(first)) == 20
+    many = with_answers([0] * 4000, options=4)
+    counts = Counter(p.choice for p in solve.predict(solve.Random(5), many))
+    expected, deviation = 1000, math.sqrt(4000 * 0.25 * 0.75)
+    assert all(abs(counts[place] - expected) < 4 * deviation for place in range(4))
 
 
 def planted(count: int, seed: int) -> Dataset:
@@ -180,25 +179,19 @@ class Shown:
         return [tuple(map(float, map(len, p.options))) for p in problems]
 
 
-def test_text_without_spaces_is_refused():
-    """In Japanese, the words before the blank can't be determined."""
+def test_local_context_starts_two_words_before_the_blank():
+    """Ids and options stay unchanged. In Japanese, the words before it can't be determined."""
+    text = "The trophy doesn't fit into the suitcase because the _ is too large."
+    trophy, shown = Problem("t", text, ("a", "b"), 0), Shown()
+    assert solve.LocalContext(shown).score([trophy]) == [(1.0, 1.0)]
+    assert shown.problems == [replace(trophy, sentence="because the _ is too large.")]
+    assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
     japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
     with pytest.raises(ProblemError, match="has no spaces between words"):
         solve.cut_to_local_context([japanese])
     with pytest.raises(ProblemError, match="so it has no local context"):
         solve.LocalContext(Shown()).score([japanese])
     assert get_local_context(japanese.sentence) == japanese.sentence
-
-
-def test_local_context_starts_two_words_before_the_blank():
-    """Ids and options stay unchanged."""
-    trophy = Problem(
-        "t", "The trophy doesn't fit into the suitcase because the _ is too large.", ("a", "b"), 0
-    )
-    shown = Shown()
-    assert solve.LocalContext(shown).score([trophy]) == [(1.0, 1.0)]
-    assert shown.problems == [replace(trophy, sentence="because the _ is too large.")]
-    assert solve.cut_to_local_context([trophy], width=0)[0].sentence == "_ is too large."
 
 
 def test_two_way_compares_every_pair_of_options():
@@ -215,27 +208,29 @@ def test_two_way_compares_every_pair_of_options():
     assert scores[0] == pytest.approx([(4 * own - 10) / 3 for own in (1, 2, 3, 4)])
 
 
+class Given:
+    """A solver with fixed scores, or a function from a problem to its scores."""
+
+    def __init__(self, scores: Any):
+        self.scores = scores
+
+    def score(self, problems: Sequence[Problem]) -> Any:
+        """Return the scores."""
+        return [self.scores(p) for p in problems] if callable(self.scores) else self.scores
+
+
 def test_two_way_keeps_the_order_of_independent_scores():
     data = with_answers([0] * 30, options=5)
-
-    class Fixed:
-        def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
-            return [tuple(math.sin(hash_of(p, o)) for o in p.options) for p in problems]
-
-    def hash_of(problem: Problem, option: str) -> float:
-        return sum(map(ord, problem.sentence + option)) * 0.7
-
-    own = Fixed().score(data)
-    paired = solve.TwoWay(Fixed()).score(data)
+    solver = Given(
+        lambda p: tuple(math.sin(0.7 * sum(map(ord, p.sentence + o))) for o in p.options)
+    )
+    own, paired = solver.score(data), solve.TwoWay(solver).score(data)
     assert [np.argsort(s).tolist() for s in paired] == [np.argsort(s).tolist() for s in own]
 
 
 def test_first_option_wins_ties():
-    class Even:
-        def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
-            return [(0.5,) * len(p.options) for p in problems]
-
-    assert {p.choice for p in solve.predict(Even(), with_answers([1] * 3, options=3))} == {0}
+    even = Given(lambda p: (0.5,) * len(p.options))
+    assert {p.choice for p in solve.predict(even, with_answers([1] * 3, options=3))} == {0}
 
 
 @pytest.mark.parametrize(
@@ -252,13 +247,8 @@ def test_first_option_wins_ties():
 )
 def test_invalid_scores_are_reported_with_the_problem(scores, message):
     """Scores are missing, too many or not finite."""
-
-    class Broken:
-        def score(self, problems: Sequence[Problem]) -> list[tuple[float, ...]]:
-            return scores
-
     with pytest.raises(DataError, match=message):
-        solve.predict(Broken(), with_answers([0, 1]))
+        solve.predict(Given(scores), with_answers([0, 1]))
 
 
 def test_solvers_never_see_answers():
