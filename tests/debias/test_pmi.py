@@ -190,15 +190,35 @@ def test_result_does_not_depend_on_the_order_of_problems(order, variant):
     assert {permuted.ids[row] for row in again} == {data.ids[row] for row in kept}
 
 
-@given(size=st.integers(0, 17), variant=st.sampled_from(VARIANTS))
+@given(size=st.integers(0, 17), variant=st.sampled_from(VARIANTS), twins=st.sampled_from([0, 7]))
 @examples(25)
-def test_requested_size_is_kept_in_whole_twins(size, variant):
-    """One problem fewer is kept if only half a twin would fit."""
-    data = make_twins(7, singles=3)
+def test_requested_size_is_kept_in_whole_twins(size, variant, twins):
+    """One problem fewer is kept if only half a twin would fit. Without twins, scores are NaN."""
+    data = make_twins(twins, singles=17 - 2 * twins)
     result = debias.pmi(data, size=size, variant=variant)
-    assert len(result.kept) in (size, size - 1)
+    assert len(result.kept) in (size, size - bool(twins))
     kept = set(result.kept.tolist())
     assert all((a in kept) == (b in kept) for a, b in data.twins)
+    assert np.isnan(result.scores[list(data.singles)]).all()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"size": 99}, "0 to 10"),
+        ({"size": 1, "variant": "square"}, 'variant is .square.; it must be "signed", "absolute"'),
+        ({"size": 1, "smoothing": 0}, "above 0"),
+        (
+            {"size": 1, "label": "option-2"},
+            'label is .option-2.; it must be "first-mentioned" or "option-1"',
+        ),
+    ],
+)
+def test_invalid_parameters_and_withheld_answers_are_refused(chosen, message):
+    with pytest.raises(InputError, match=message):
+        debias.pmi(make_twins(5), **chosen)
+    with pytest.raises(DataError, match="withheld"):
+        debias.pmi(make_twins(3).blind(), size=2)
 
 
 def test_singles_are_removed_at_random_at_the_rate_of_twins():
@@ -225,13 +245,6 @@ def test_removal_of_singles_does_not_depend_on_answers():
     assert 0.25 < np.mean(answers) < 0.75
 
 
-def test_singles_without_twins_are_reduced_at_random():
-    data = make_twins(0, singles=40)
-    result = debias.pmi(data, size=13, seed=1)
-    assert len(result.kept) == 13
-    assert np.isnan(result.scores).all()
-
-
 def test_kept_problems_of_winogrande_have_balanced_answers(data_dir):
     path = data_dir / "winogrande" / "train_debiased.jsonl"
     data = formats.read(path)
@@ -240,52 +253,28 @@ def test_kept_problems_of_winogrande_have_balanced_answers(data_dir):
     assert abs(kept.mean() - answers.mean()) < 0.03
 
 
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"size": 99}, "0 to 10"),
-        ({"size": 1, "variant": "square"}, 'variant is .square.; it must be "signed", "absolute"'),
-        ({"size": 1, "smoothing": 0}, "above 0"),
-        (
-            {"size": 1, "label": "option-2"},
-            'label is .option-2.; it must be "first-mentioned" or "option-1"',
-        ),
-    ],
+@given(
+    sizes=st.lists(st.integers(1, 4), max_size=30), share=st.floats(0, 1), seed=st.integers(0, 9)
 )
-def test_parameters_out_of_range_are_refused(chosen, message):
-    with pytest.raises(InputError, match=message):
-        debias.pmi(make_twins(5), **chosen)
-
-
-def test_withheld_answers_are_refused():
-    with pytest.raises(DataError, match="withheld"):
-        debias.pmi(make_twins(3).blind(), size=2)
-
-
-@given(rows=st.integers(0, 60), share=st.floats(0, 1), seed=st.integers(0, 9))
-def test_subsample_keeps_the_requested_number_of_rows(rows, share, seed):
+def test_subsample_keeps_the_requested_number_in_whole_groups(sizes, share, seed):
+    edges = np.cumsum([0, *sizes])
+    rows, groups = int(edges[-1]), [tuple(range(a, b)) for a, b in pairwise(edges)]
     size = round(share * rows)
     kept = debias.subsample(rows, size, seed=seed)
     assert len(kept) == size
     assert (np.diff(kept) > 0).all()
     assert set(kept.tolist()) <= set(range(rows))
     assert kept.tobytes() == debias.subsample(rows, size, seed=seed).tobytes()
+    whole = set(debias.subsample(rows, size, groups=groups, seed=seed).tolist())
+    assert len(whole) <= size
+    for group in groups:
+        left = size - len(whole)
+        assert whole.issuperset(group) or (whole.isdisjoint(group) and len(group) > left)
 
 
 def test_subsample_keeps_each_row_equally_often():
     counts = sum(np.isin(np.arange(20), debias.subsample(20, 5, seed=s)) for s in range(4000))
     assert np.abs(counts / 4000 - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / 4000)
-
-
-@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=20), share=st.floats(0, 1))
-def test_subsample_keeps_or_removes_whole_groups(sizes, share):
-    edges = np.cumsum([0, *sizes])
-    groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
-    size = round(share * edges[-1])
-    kept = set(debias.subsample(int(edges[-1]), size, groups=groups).tolist())
-    assert len(kept) <= size
-    for group in groups:
-        assert kept.issuperset(group) or (kept.isdisjoint(group) and len(group) > size - len(kept))
 
 
 def test_invalid_subsample_arguments_are_refused():
