@@ -37,7 +37,7 @@ def command(context: click.Context, folder: str) -> None:
 
 
 def print_link(study: Study, token: str, address: str) -> None:
-    from winosmith.web.market.providers import make_study_link
+    from winosmith.web.market.studies import make_study_link
 
     echo(make_study_link(study.provider, token, address))
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
@@ -144,7 +144,7 @@ def show(site: Site, name: str, new_link: bool, places: int | None, address: str
     if new_link:
         print_link(study, studies.replace_link(study), address)
         return
-    record = studies.measure_progress(study).make_record()
+    record = studies.make_record(study)
     if print_json_if_requested(record):
         return
     rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
@@ -266,4 +266,4 @@ def close(site: Site, name: str) -> None:
 
     study = get_study(name)
     close_study(study)
-    say(f"{measure_progress(study).states['working']} people are still working.")
+    say(f"{measure_progress(study)['states']['working']} people are still working.")

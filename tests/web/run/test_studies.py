@@ -13,8 +13,7 @@ from tests.web.run.conftest import job_of
 from tests.web.run.visits import STUDY
 from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import digest_id
-from winosmith.web.market.studies import find_study, get_study, is_admitted
+from winosmith.web.market.studies import digest_id, find_study, get_study, is_admitted
 from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.log import describe_request

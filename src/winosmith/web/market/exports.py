@@ -24,7 +24,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_withdraw, withdraw_twin
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
-from winosmith.web.market.providers import PROVIDERS, digest_id, read_cells, read_table
+from winosmith.web.market.studies import PROVIDERS, digest_id, read_cells, read_table
 from winosmith.web.people.models import get_pseudonym
 
 MAX_ERRORS_SHOWN = 20

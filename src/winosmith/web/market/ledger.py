@@ -21,7 +21,7 @@ from winosmith.web.judge.trust import Pace, measure_pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
 from winosmith.web.market.models import Participation, Payment, Study
-from winosmith.web.market.providers import read_table
+from winosmith.web.market.studies import read_table
 from winosmith.web.market.workers import find_participation_by_id
 from winosmith.web.people.models import decrypt, get_pseudonym, make_digest
 

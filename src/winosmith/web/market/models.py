@@ -26,7 +26,7 @@ class Study(models.Model):
 
     Attributes:
         name: The name for admins; workers never see it.
-        provider: The market; one of `providers.PROVIDERS`.
+        provider: The market; one of `studies.PROVIDERS`.
         amount: The number of problems to judge, or twins to write.
         places: The number of people that the market recruits.
         reward: The reward for all of the work, in `currency`.

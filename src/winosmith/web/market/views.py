@@ -16,10 +16,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
-from winosmith.web.market import providers, workers
+from winosmith.web.market import workers
 from winosmith.web.market.ledger import COLUMNS, compute_ledger, compute_planned_wage
 from winosmith.web.market.models import UNUSED_VERDICTS, WORKING, WRITE, Participation, Study
-from winosmith.web.market.studies import find_study, is_link_replaced
+from winosmith.web.market.studies import (
+    PROVIDERS,
+    UnfilledLinkError,
+    find_study,
+    is_link_replaced,
+)
 from winosmith.web.pages import make_csv_response
 from winosmith.web.people import gates
 from winosmith.web.people.accounts import merge_visitor
@@ -44,10 +49,10 @@ def store_link_ids(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "market/refused.html", {"reason": reason}, status=410)
     if study is None:
         raise Http404
-    provider = providers.PROVIDERS[study.provider]
+    provider = PROVIDERS[study.provider]
     try:
         worker, submission = provider.read_link_ids(request.GET, study.market_study)
-    except providers.UnfilledLinkError as error:
+    except UnfilledLinkError as error:
         page = {"reason": str(error), "unfilled": error, "provider": provider}
         return render(request, "market/refused.html", page, status=422)
     except InputError as error:
@@ -116,7 +121,7 @@ def show_work(request: HttpRequest) -> HttpResponse:
             return redirect("market:welcome")
         return render(request, "market/nobody.html")
     code = workers.get_completion_code(part)
-    provider = providers.PROVIDERS[part.study.provider]
+    provider = PROVIDERS[part.study.provider]
     page = {
         "part": part,
         "study": part.study,

@@ -33,8 +33,7 @@ from winosmith.web.judge.turns import get_current_slot, make_idle_judge_context
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
 from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
-from winosmith.web.market.providers import digest_id, make_individual_code
-from winosmith.web.market.studies import is_admitted
+from winosmith.web.market.studies import digest_id, is_admitted, make_individual_code
 from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin

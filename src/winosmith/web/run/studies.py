@@ -18,7 +18,6 @@ from winosmith.web.jobs import Job, Progress, Reading, create_job
 from winosmith.web.market import studies
 from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
@@ -28,7 +27,7 @@ class StudyForm(forms.ModelForm):
         label=gettext_lazy("Crowd market"),
         choices=[
             (name, gettext_lazy("another market") if name == "generic" else known.title)
-            for name, known in PROVIDERS.items()
+            for name, known in studies.PROVIDERS.items()
         ],
     )
     kind = forms.ChoiceField(label=gettext_lazy("Work"), choices=Study.Kind.choices)

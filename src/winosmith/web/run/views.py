@@ -18,8 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from winosmith.errors import RecipeError, WinosmithError
 from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, Job, get_worker_process_id, periods
 from winosmith.web.market.models import Study
-from winosmith.web.market.providers import make_study_link
-from winosmith.web.market.studies import measure_progress
+from winosmith.web.market.studies import make_study_link, measure_progress
 from winosmith.web.pages import get_newest_rows, render_waiting_page
 from winosmith.web.people.gates import admins_only, process_form
 from winosmith.web.people.news import get_site_url
