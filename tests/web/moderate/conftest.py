@@ -32,3 +32,10 @@ def do() -> Callable[..., Any]:
         )
 
     return act
+
+
+@pytest.fixture(autouse=True)
+def _in_sqlite(request: pytest.FixtureRequest) -> None:
+    """Use `db`, unless a test requests `database`."""
+    if "database" not in request.fixturenames:
+        request.getfixturevalue("db")

@@ -3,13 +3,10 @@
 import re
 from typing import Any
 
-import pytest
 from django.contrib import admin
 
 from winosmith.web.people.models import Document
 from winosmith.web.problems.models import Event, Problem
-
-pytestmark = pytest.mark.usefixtures("db")
 
 
 def _path(model: Any, page: str) -> str:

@@ -18,8 +18,6 @@ from winosmith.web.moderate.batches import (
 from winosmith.web.moderate.queue import QueueFilters
 from winosmith.web.problems.models import Event, Problem
 
-pytestmark = pytest.mark.usefixtures("db")
-
 
 def _start_batch(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = QueueFilters.read(query)

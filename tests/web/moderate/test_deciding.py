@@ -1,4 +1,4 @@
-"""Decisions on single problems: who may decide, in which states, and the log."""
+"""Decisions on single problems: who may decide, in which states, the log, and appeals."""
 
 from typing import Any
 
@@ -10,7 +10,13 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.moderate.batches import apply_to_selected
-from winosmith.web.moderate.decisions import ConflictError, get_possible_actions
+from winosmith.web.moderate.decisions import (
+    ConflictError,
+    appeal,
+    get_open_appeal,
+    get_possible_actions,
+)
+from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.models import Event
 from winosmith.web.problems.states import get_public_problems, move
 
@@ -30,7 +36,7 @@ from winosmith.web.problems.states import get_public_problems, move
     ],
 )
 def test_action_changes_the_state_and_is_logged(
-    db: Any, eva: Any, twin: Any, do: Any, action: str, before: str, after: str
+    eva: Any, twin: Any, do: Any, action: str, before: str, after: str
 ) -> None:
     half, other = twin(state=before)
     batch = do(eva, action, half, reason="a plain reason")
@@ -58,7 +64,7 @@ def test_action_changes_the_state_and_is_logged(
     ],
 )
 def test_action_in_a_wrong_state_is_refused(
-    db: Any, eva: Any, twin: Any, do: Any, action: str, state: str
+    eva: Any, twin: Any, do: Any, action: str, state: str
 ) -> None:
     half = twin(state=state)[0]
     with pytest.raises(InputError, match=half.ref):
@@ -68,7 +74,7 @@ def test_action_in_a_wrong_state_is_refused(
 
 
 def test_approval_opens_slots_and_hold_closes_them(
-    db: Any, ann: Any, bob: Any, eva: Any, twin: Any, do: Any
+    ann: Any, bob: Any, eva: Any, twin: Any, do: Any
 ) -> None:
     half = twin()[0]
     assert lease_next_problem(bob) is None
@@ -78,9 +84,7 @@ def test_approval_opens_slots_and_hold_closes_them(
     assert lease_next_problem(ann) is None
 
 
-def test_moderators_cannot_decide_on_own_problems(
-    db: Any, eva: Any, twin: Any, do: Any, adam: Any
-) -> None:
+def test_moderators_cannot_decide_on_own_problems(eva: Any, twin: Any, do: Any, adam: Any) -> None:
     """A batch skips and reports them."""
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
@@ -93,30 +97,25 @@ def test_moderators_cannot_decide_on_own_problems(
 
 
 @pytest.mark.parametrize(
-    "role", [{}, {"is_judge": True}, {"is_moderator": True, "is_active": False}]
+    ("role", "reason", "why"),
+    [
+        ({}, "because", "Only moderators"),
+        ({"is_judge": True}, "because", "Only moderators"),
+        ({"is_moderator": True, "is_active": False}, "because", "Only moderators"),
+        *(({"is_moderator": True}, reason, "reason") for reason in ("", "   ", "x" * 2001)),
+    ],
 )
-def test_only_active_moderators_can_decide(
-    db: Any, person: Any, twin: Any, do: Any, role: dict[str, bool]
+def test_only_active_moderators_can_decide_and_need_a_reason(
+    person: Any, twin: Any, do: Any, role: dict[str, bool], reason: str, why: str
 ) -> None:
     half = twin()[0]
-    with pytest.raises(InputError, match="Only moderators"):
-        do(person("ann", **role), "withdraw", half)
+    with pytest.raises(InputError, match=why):
+        do(person("ann", **role), "withdraw", half, reason=reason)
     assert fresh(half).state == "held"
-
-
-@pytest.mark.parametrize("reason", ["", "   ", "x" * 2001])
-def test_empty_or_long_reason_is_refused(
-    db: Any, eva: Any, twin: Any, do: Any, reason: str
-) -> None:
-    half = twin()[0]
-    with pytest.raises(InputError, match="reason"):
-        do(eva, "withdraw", half, reason=reason)
     assert not half.events.exists()
 
 
-def test_restored_problem_returns_to_its_previous_state(
-    db: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_restored_problem_returns_to_its_previous_state(eva: Any, twin: Any, do: Any) -> None:
     for state in ("held", "judging", "valid", "rejected"):
         half = twin(state=state)[0]
         for _ in range(2):
@@ -126,7 +125,7 @@ def test_restored_problem_returns_to_its_previous_state(
 
 
 def test_problem_withdrawn_by_contributor_cannot_be_restored(
-    db: Any, ann: Any, eva: Any, twin: Any, do: Any
+    ann: Any, eva: Any, twin: Any, do: Any
 ) -> None:
     """Neither can a problem of an erased contributor."""
     half, other = twin(ann, state="valid")
@@ -140,7 +139,7 @@ def test_problem_withdrawn_by_contributor_cannot_be_restored(
         do(eva, "restore", other)
 
 
-def test_embargo_hides_a_problem_until_it_is_lifted(db: Any, eva: Any, twin: Any, do: Any) -> None:
+def test_embargo_hides_a_problem_until_it_is_lifted(eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid")[0]
     do(eva, "embargo", half)
     assert not get_public_problems().filter(pk=half.pk).exists()
@@ -151,7 +150,7 @@ def test_embargo_hides_a_problem_until_it_is_lifted(db: Any, eva: Any, twin: Any
     assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
 
 
-def test_gold_can_only_be_withdrawn_and_restored(db: Any, eva: Any, twin: Any, do: Any) -> None:
+def test_gold_can_only_be_withdrawn_and_restored(eva: Any, twin: Any, do: Any) -> None:
     half = twin(state="valid", gold=True)[0]
     for action in ("reject", "reopen", "embargo"):
         with pytest.raises(InputError, match="gold question"):
@@ -178,3 +177,62 @@ def test_only_one_of_simultaneous_decisions_is_stored(
     results = at_once(press, range(16))
     event = half.events.get()
     assert sorted(results) == sorted([event.kind, *["told"] * 15])
+
+
+def test_second_appeal_is_refused_until_the_first_is_declined(
+    ann: Any, eva: Any, twin: Any, do: Any
+) -> None:
+    half = twin(ann, state="rejected")[0]
+    appeal(ann, half, "It is about weight.")
+    with pytest.raises(InputError, match="already"):
+        appeal(ann, half, "Again.")
+    do(eva, "decline", half, reason="the votes hold")
+    assert get_open_appeal(half) is None
+    assert list(half.events.order_by("pk").values_list("kind", "reason")) == [
+        ("appeal", "It is about weight."),
+        ("decline", "the votes hold"),
+    ]
+    appeal(ann, half, "Once more.")
+
+
+@pytest.mark.parametrize("action", ["accept", "reopen"])
+def test_appeal_is_offered_as_reason_only_if_all_have_one(
+    ann: Any, eva: Any, twin: Any, visit: Any, action: str
+) -> None:
+    halves = twin(ann, state="rejected")
+    appeal(ann, halves[0], "It is about weight.")
+    browser, picks = visit(eva), [f"{half.ref}:0" for half in halves]
+    asked = [
+        browser.get("/moderate/ask/", {"action": action, "pick": pick}).content.decode()
+        for pick in (picks[0], picks[1], picks)
+    ]
+    assert ["The appeal convinced us" in page for page in asked] == [True, False, False]
+
+
+@pytest.mark.parametrize("action", ["accept", "reopen"])
+def test_granting_an_appeal_closes_it(ann: Any, eva: Any, twin: Any, do: Any, action: str) -> None:
+    half = twin(ann, state="rejected")[0]
+    made = appeal(ann, half, "Look again.")
+    do(eva, action, half)
+    made.refresh_from_db()
+    assert get_open_appeal(half) is None
+    assert made.answer.kind == action
+
+
+def test_only_contributors_can_appeal_decisions_of_others(bob: Any, ann: Any, twin: Any) -> None:
+    """The text must have 1 to 2000 characters."""
+    rejected, own = twin(ann, state="rejected")
+    move(own, "withdrawn", actor=ann, kind="withdraw")
+    for who, half in ((bob, rejected), (ann, own), (ann, twin(ann)[0])):
+        with pytest.raises(InputError, match="no decision to appeal"):
+            appeal(who, half, "Look again.")
+    for text in ("", "  ", "x" * 2001):
+        with pytest.raises(InputError, match="characters"):
+            appeal(ann, rejected, text)
+
+
+def test_simultaneous_appeals_are_stored_once(database: Any, ann: Any, twin: Any) -> None:
+    half = twin(ann, state="rejected")[0]
+    found = at_once(lambda _: appeal(ann, half, "Look again."), range(8), but=InputError)
+    assert sum(isinstance(one, InputError) for one in found) == 7
+    assert Appeal.objects.count() == half.events.count() == 1

@@ -1,4 +1,6 @@
-"""The moderators' queue: filtered problems in pages, fast even with a million problems.
+"""The moderators' queue, a problem's page, and the audit log.
+
+The queue lists filtered problems in pages, fast even with a million problems.
 
 The queue uses a full-text index of the sentences in all states. The public search has a separate
 index (`winosmith.web.problems.search`), so that it reveals nothing about non-public problems.
@@ -6,9 +8,9 @@ index (`winosmith.web.problems.search`), so that it reveals nothing about non-pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,18 +20,25 @@ from django.db.models.functions import Lower
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _, ngettext
+from django.utils.dateparse import parse_date
+from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
+from winosmith.text import mark_differences
 from winosmith.web.judge.models import Contest, Slot, Verdict
-from winosmith.web.moderate.decisions import APPEALABLE
+from winosmith.web.judge.votes import count_skips, list_votes
+from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import get_keys_on_hold
-from winosmith.web.pages import is_number
-from winosmith.web.people.models import Person, find_person
+from winosmith.web.moderate.people import count_problems_by_state, get_keys_on_hold
+from winosmith.web.pages import is_number, round_percent
+from winosmith.web.people.models import Person, find_person, get_pseudonym
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
-from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.predict.asking import get_current_predictions
+from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps
+from winosmith.web.problems.lookalikes import find_lookalikes
+from winosmith.web.problems.models import Event, Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_by_family, filter_by_kind
 from winosmith.web.problems.search import FullTextIndex, Page, parse_terms
+from winosmith.web.problems.states import LATE, get_public_time
 
 _INDEX = FullTextIndex("moderate_search")
 
@@ -66,37 +75,37 @@ RARE_LIMIT = 500
 """Number of twins below which a domain's problems are looked up by twin."""
 
 AGES = {
-    "day": _("the last day"),
-    "week": _("the last week"),
-    "month": _("the last 30 days"),
-    "over-day": _("more than a day ago"),
-    "over-week": _("more than a week ago"),
-    "over-month": _("more than 30 days ago"),
+    "day": gettext_lazy("the last day"),
+    "week": gettext_lazy("the last week"),
+    "month": gettext_lazy("the last 30 days"),
+    "over-day": gettext_lazy("more than a day ago"),
+    "over-week": gettext_lazy("more than a week ago"),
+    "over-month": gettext_lazy("more than 30 days ago"),
 }
 _AGE_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
 KINDS = {
-    "original": _("originals"),
-    "twin": _("halves of twins"),
-    "perturbed": _("perturbed"),
+    "original": gettext_lazy("originals"),
+    "twin": gettext_lazy("halves of twins"),
+    "perturbed": gettext_lazy("perturbed"),
 }
 
 ONLY_CHOICES = {
-    "appeal": _("with an open appeal"),
-    "close": _("decided by a narrow majority"),
-    "hinted": _("with a hint"),
-    "embargo": _("under embargo"),
-    "waits": _("waiting for the other half"),
-    "gold": _("gold questions"),
-    "suspect": _("decided with votes of judges whose votes are now on hold"),
+    "appeal": gettext_lazy("with an open appeal"),
+    "close": gettext_lazy("decided by a narrow majority"),
+    "hinted": gettext_lazy("with a hint"),
+    "embargo": gettext_lazy("under embargo"),
+    "waits": gettext_lazy("waiting for the other half"),
+    "gold": gettext_lazy("gold questions"),
+    "suspect": gettext_lazy("decided with votes of judges whose votes are now on hold"),
 }
 
 TABS = (
-    ("state=held&oldest=1", _("Waiting for a moderator")),
-    ("only=appeal&oldest=1", _("Appeals")),
-    ("only=close", _("Narrow majority")),
-    ("state=valid", _("Newest valid")),
-    ("state=", _("Everything")),
+    ("state=held&oldest=1", gettext_lazy("Waiting for a moderator")),
+    ("only=appeal&oldest=1", gettext_lazy("Appeals")),
+    ("only=close", gettext_lazy("Narrow majority")),
+    ("state=valid", gettext_lazy("Newest valid")),
+    ("state=", gettext_lazy("Everything")),
 )
 """The moderators' most used lists, as queries; the first is the default."""
 
@@ -149,7 +158,7 @@ class QueueFilters:
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}
-        return {"close": decided, "suspect": decided, "appeal": set(APPEALABLE)}.get(
+        return {"close": decided, "suspect": decided, "appeal": set(decisions.APPEALABLE)}.get(
             self.only, set(State)
         )
 
@@ -257,10 +266,10 @@ def iter_moderation_news(person: Person, after: datetime) -> Iterator[Item]:
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
     for appeal in appeals.select_related("problem").order_by("-at")[:MAX_ITEMS]:
         to = reverse("moderate:problem", args=[appeal.problem.ref])
-        yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
+        yield Item(appeal.at, _("An appeal is waiting for a moderator"), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
     for at in contests.order_by("-at").values_list("at", flat=True)[:MAX_ITEMS]:
-        yield Item(at, str(_("A judge has contested a gold answer")), reverse("moderate:contests"))
+        yield Item(at, _("A judge has contested a gold answer"), reverse("moderate:contests"))
 
 
 def iter_moderation_work(person: Person) -> Iterator[Work]:
@@ -279,3 +288,182 @@ def iter_moderation_work(person: Person) -> Iterator[Work]:
     if n := pending["paused"]:
         text = ngettext("votes of %d judge on hold", "votes of %d judges on hold", n)
         yield Work(text % n, f"{reverse('moderate:people')}?only=held")
+
+
+def list_problem_rows(
+    reader: Person, problems: Sequence[Problem], twin: str = ""
+) -> list[dict[str, Any]]:
+    """Return the template context for problems whose twins and contributors are loaded.
+
+    Each row contains:
+
+    - `pick`: the value of the row's checkbox, which contains the problem's id and the newest event
+      that the reader has seen
+    - `contributor`: a pseudonym, or "" for an imported problem
+    - `own`: whether the reader may not decide on the problem
+    - `appeal`: the text of an open appeal, or ""
+    - `root`: the id of the family's root, or "" if the problem was not perturbed
+    - `until`: the latest time of publication, if the problem waits for the other half of its twin
+
+    Differences from `twin`, the sentence of the other half, are marked.
+    """
+    seen, keys = decisions.get_newest_events(problems), [problem.pk for problem in problems]
+    open_appeals = Appeal.objects.filter(problem__in=keys, answer=None)
+    appeals = dict(open_appeals.values_list("problem", "text"))
+    perturbed = Version.objects.filter(problem__in=keys, parent__isnull=False)
+    roots = dict(perturbed.values_list("problem", "root__ref"))
+    return [
+        {
+            "problem": problem,
+            "pieces": mark_differences(problem.sentence, twin or problem.sentence),
+            "options": [(text, at == problem.answer) for at, text in enumerate(problem.options)],
+            "pick": f"{problem.ref}:{seen.get(problem.pk, 0)}",
+            "contributor": get_pseudonym(problem.twin.contributor)
+            if problem.twin.contributor
+            else "",
+            "own": not decisions.may_decide(reader, problem),
+            "appeal": appeals.get(problem.pk, ""),
+            "root": roots.get(problem.pk, ""),
+            "until": get_public_time(problem),
+        }
+        for problem in problems
+    ]
+
+
+def make_history_entry(event: Event) -> dict[str, Any]:
+    """Return the template context of a history entry; verdicts are attributed to the site."""
+    who = _("the site") if event.actor is None else get_name_in_log(event.actor)
+    if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
+        who = _("the contributor")
+    return {"event": event, "who": who, "what": get_kind_label(event.kind)}
+
+
+def make_family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
+    """Return the template context of a problem's family; None if it has no family."""
+    path = get_path(problem)
+    root = path[0]
+    if not hasattr(root, "version"):
+        return None
+    contributor = problem.twin.contributor
+    return {
+        "root": root,
+        "path": path,
+        **fold_steps(get_visible_steps(path, reader)),
+        "predictions": [
+            (row, "" if row.choice is None or row.tie else problem.options[row.choice])
+            for row in get_current_predictions(problem)
+        ],
+        "size": Version.objects.filter(root=root).count(),
+        "all": _make_queue_link(root),
+        "theirs": _make_queue_link(root, by=get_pseudonym(contributor)) if contributor else "",
+    }
+
+
+def _make_queue_link(root: Problem, **query: str) -> str:
+    return f"{reverse('moderate:queue')}?{urlencode({'state': '', 'family': root.ref, **query})}"
+
+
+def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
+    family = make_family_context(reader, problem)
+    contributor = problem.twin.contributor
+    other = problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor").first()
+    halves = list_problem_rows(reader, [problem], other.sentence if other else "")
+    if other:
+        halves += list_problem_rows(reader, [other], problem.sentence)
+    root = family["root"] if family else None
+    near = find_lookalikes([problem], skip_twin=problem.twin_id, family=root, reader=reader)
+    events = problem.events.select_related("actor", "problem__twin").order_by("-pk")
+    last = decisions.get_undoable_decision(reader, problem)
+    return {
+        "problem": problem,
+        "halves": halves,
+        "family": family,
+        "near": [(match, round_percent(match.share)) for match in near],
+        "votes": list_votes(problem, excluded=True),
+        "skips": list(count_skips(problem).items()),
+        "events": [make_history_entry(event) for event in events],
+        "undoable": last.pk if last else None,
+        "record": count_problems_by_state(contributor) if contributor else None,
+        "actions": decisions.get_possible_actions(reader, problem),
+    }
+
+
+COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
+
+_EVENT_LABELS = {
+    decisions.UNDO: gettext_lazy("undone"),
+    "submit": gettext_lazy("submitted"),
+    "import": gettext_lazy("imported"),
+    "verdict": gettext_lazy("judged"),
+    "recount": gettext_lazy("judged again"),
+    "appeal": gettext_lazy("appealed"),
+    "revise": gettext_lazy("revised"),
+    "publish": gettext_lazy("published after its human test"),
+    LATE: gettext_lazy("published before the other half"),
+    "exclude-vote": gettext_lazy("a vote excluded"),
+    "include-vote": gettext_lazy("a vote counted again"),
+    "cover": gettext_lazy("covered by its parent’s embargo"),
+    "uncover": gettext_lazy("no longer covered by an embargo"),
+}
+"""Labels of events that are not moderators' decisions."""
+
+
+LOG_FILTERS = ("who", "what", "ref", "since", "until", "batch")
+"""Filters of the log.
+
+- who: "site", a pseudonym or a moderator's name
+- what: a kind of event
+- ref: a problem's id
+- since, until: the first and the last day, such as "2026-11-21"
+- batch: the identifier of a batch
+"""
+
+
+def read_log_filters(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of each filter in a query; an empty value does not filter."""
+    return {name: query.get(name, "").strip()[:120] for name in LOG_FILTERS}
+
+
+def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
+    query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
+    if (who := filters["who"]) == "site":
+        query = query.filter(actor=None)
+    elif who:
+        named = Person.objects.filter(name=who).first()
+        person = named if named is not None and named.can_moderate else find_person(who)
+        query = query.filter(actor=person) if person is not None else query.none()
+    exact = {"kind": filters["what"], "problem__ref": filters["ref"], "batch": filters["batch"]}
+    query = query.filter(**{name: value for name, value in exact.items() if value})
+    if start := _parse_day(filters["since"], time.min):
+        query = query.filter(at__gte=start)
+    if end := _parse_day(filters["until"], time.max):
+        query = query.filter(at__lte=end)
+    return query
+
+
+def get_name_in_log(person: Person | None) -> str:
+    if person is None:
+        return "site"
+    return person.name if person.can_moderate else get_pseudonym(person)
+
+
+def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
+    yield COLUMNS
+    for event in filter_log(filters).iterator(chunk_size=1000):
+        who, at = get_name_in_log(event.actor), event.at.isoformat(timespec="seconds")
+        names = ("before", "after", "reason", "batch", "undoes_id")
+        rest = [getattr(event, name) for name in names]
+        yield [event.pk, at, who, event.kind, event.problem.ref, *rest]
+
+
+def get_kind_label(kind: str) -> str:
+    action = decisions.ACTIONS.get(kind)
+    return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
+
+
+def _parse_day(text: str, time_of_day: time) -> datetime | None:
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    return datetime.combine(day, time_of_day, UTC) if day else None

@@ -17,8 +17,7 @@ from winosmith.web import pages
 from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest, mark_unpublished_seen
-from winosmith.web.moderate import batches, dossier, people as members, queue as lists
-from winosmith.web.moderate.agreement import MAX_JUDGES, MIN_SHARED, iter_csv_rows, list_pairs
+from winosmith.web.moderate import batches, people as members, queue as lists
 from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.people.gates import moderators_only, process_form
@@ -39,7 +38,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
         "query": where.make_query(),
         "here": request.get_full_path(),
         "page": shown,
-        "rows": dossier.list_problem_rows(request.user, shown.problems),
+        "rows": lists.list_problem_rows(request.user, shown.problems),
         "actions": [action for action in ACTIONS.values() if action.states & states],
         "tabs": [(tab, name, lists.QueueFilters.read(tab) == where) for tab, name in lists.TABS],
         "waiting": lists.count_pending(),
@@ -57,7 +56,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
-    context = dossier.make_problem_context(request.user, found)
+    context = lists.make_problem_context(request.user, found)
     halves = [row["problem"] for row in context["halves"]]
     mark_unpublished_seen(request.user, [*halves, *(context["family"] or {}).get("path", ())])
     context |= {"here": request.get_full_path(), "done": _get_finished_batch(request)}
@@ -79,13 +78,13 @@ def apply_action(request: HttpRequest) -> HttpResponse:
     try:
         result = process_form(request, person, lambda: {"mark": asked.apply(person).mark})
     except ConflictError as conflict:
-        (row,) = dossier.list_problem_rows(person, [conflict.problem])
+        (row,) = lists.list_problem_rows(person, [conflict.problem])
         context = {
             "asked": asked,
             "error": conflict,
             "row": row,
             "reasons": asked.action.list_reasons(has_appeal=bool(row["appeal"])),
-            "since": [dossier.make_history_entry(event) for event in conflict.since],
+            "since": [lists.make_history_entry(event) for event in conflict.since],
         }
         return render(request, "moderate/conflict.html", context, status=409)
     except InputError as error:
@@ -121,7 +120,7 @@ def show_batch(request: HttpRequest, mark: str) -> HttpResponse:
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
     context = {
         "batch": made,
-        "what": dossier.get_kind_label(made.action),
+        "what": lists.get_kind_label(made.action),
         "events": events[:50],
         "undone_by": Batch.objects.filter(undoes=made).first(),
         "can_undo": not made.is_busy and made.done and made.action != UNDO,
@@ -148,7 +147,7 @@ def _render_confirmation(
     request: HttpRequest, asked: batches.ActionRequest, error: InputError | None = None
 ) -> HttpResponse:
     at = batches.get_newest_event_and_problem()
-    rows = dossier.list_problem_rows(request.user, asked.get_selected_problems())
+    rows = lists.list_problem_rows(request.user, asked.get_selected_problems())
     appealed = all(row["appeal"] for row in rows) if rows else asked.filters.only == "appeal"
     context = {
         "asked": asked,
@@ -175,7 +174,7 @@ def _get_finished_batch(request: HttpRequest) -> dict[str, Any] | None:
         return None
     return {
         "batch": made,
-        "what": dossier.get_kind_label(made.action),
+        "what": lists.get_kind_label(made.action),
         "undo": made.action != UNDO and not Batch.objects.filter(undoes=made).exists(),
     }
 
@@ -220,7 +219,7 @@ def _render_contests(
     waiting = [
         {
             "contest": one,
-            "row": dossier.list_problem_rows(request.user, [one.slot.problem])[0],
+            "row": lists.list_problem_rows(request.user, [one.slot.problem])[0],
             "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
             "own": one.slot.holder_id == request.user.pk,
         }
@@ -246,17 +245,17 @@ FILTER_KINDS = ("submit", "import", "verdict", "recount", "appeal", "revise", *A
 @require_safe
 @moderators_only
 def show_log(request: HttpRequest) -> HttpResponse:
-    asked = dossier.read_log_filters(request.GET)
+    asked = lists.read_log_filters(request.GET)
     before = request.GET.get("before", "")
-    events, older = pages.get_newest_rows(dossier.filter_log(asked), before, PAGE_SIZE)
+    events, older = pages.get_newest_rows(lists.filter_log(asked), before, PAGE_SIZE)
     parameters = request.GET.copy()
     parameters.pop("before", None)
     query = parameters.urlencode()
     appointments = Appointment.objects.select_related("person", "actor").order_by("-pk")
     context = {
         "asked": asked,
-        "kinds": [(kind, dossier.get_kind_label(kind)) for kind in FILTER_KINDS],
-        "entries": [dossier.make_history_entry(event) for event in events],
+        "kinds": [(kind, lists.get_kind_label(kind)) for kind in FILTER_KINDS],
+        "entries": [lists.make_history_entry(event) for event in events],
         "older": f"before={older}&{query}" if older else "",
         "newest": query if before else None,
         "query": query,
@@ -268,7 +267,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
-    rows = dossier.iter_log_rows(dossier.read_log_filters(request.GET))
+    rows = lists.iter_log_rows(lists.read_log_filters(request.GET))
     return pages.make_csv_response(rows, "audit-log.csv")
 
 
@@ -323,11 +322,11 @@ def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
 def show_agreement(request: HttpRequest) -> HttpResponse:
     text, found = _find_person(request)
     context = {
-        "pairs": list_pairs(found),
+        "pairs": members.list_pairs(found),
         "text": text,
         "who": "" if found is None else get_pseudonym(found),
-        "least": MIN_SHARED,
-        "most": MAX_JUDGES,
+        "least": members.MIN_SHARED,
+        "most": members.MAX_JUDGES,
     }
     return render(request, "moderate/agreement.html", context)
 
@@ -336,7 +335,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
     return pages.make_csv_response(
-        iter_csv_rows(list_pairs(_find_person(request)[1])), "agreement.csv"
+        members.iter_csv_rows(members.list_pairs(_find_person(request)[1])), "agreement.csv"
     )
 
 
