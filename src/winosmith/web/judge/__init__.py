@@ -18,7 +18,6 @@ class Config(AppConfig):
         privacy.text_withdrawers.append(submissions.withdraw_texts)
         privacy.erasers.append(submissions.erase_judge)
         privacy.cleaners["timings"] = lambda _now, before: votes.delete_timings(before)
-        privacy.cleaners["origins"] = lambda now, _before: trust.delete_origins(now)
         accounts.adopters.append(submissions.move_texts_to_account)
         news.news_sources.append(turns.iter_judging_news)
         news.work_sources.append(turns.iter_pending_work)
