@@ -83,20 +83,22 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     `version` is the draft's version that the window last read or saved. Raises a StaleDraftError if
     another window saved first; nothing is overwritten.
     """
-    check_length(typed)
     with writing():
         now = _lock_draft(draft)
-        if TwinInput.from_form(now.typed) == typed:
-            return now
-        if now.version != version:
-            raise StaleDraftError(now)
-        return _save_fields(now, typed=typed.as_form())
+        if check_saveable(now, typed, version):
+            _save_fields(now, typed=typed.as_form())
+        return now
 
 
-def check_length(typed: TwinInput) -> None:
+def check_saveable(draft: Draft, typed: TwinInput, version: int) -> bool:
+    """Return whether the input differs from a draft's; refuse input that can't be saved."""
     if sum(map(len, (*typed.options, *typed.sentences))) > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
         raise InputError(fault % checks.MAX_CHARACTERS)
+    is_new = TwinInput.from_form(draft.typed) != typed
+    if is_new and draft.version != version:
+        raise StaleDraftError(draft)
+    return is_new
 
 
 def redraw_topic(draft: Draft, part: Literal["topic", "words"]) -> Draft:

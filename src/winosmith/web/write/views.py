@@ -79,12 +79,6 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         first, _second = typed.sentences
         typed = replace(typed, sentences=(first, first), separated=(False, False))
     try:
-        rules.check_length(typed)
-        if (
-            found.version != _parse_version(request)
-            and rules.TwinInput.from_form(found.typed) != typed
-        ):
-            raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit_draft(request, person, found, typed)
         saved = rules.save_draft(found, typed, _parse_version(request))
@@ -171,6 +165,7 @@ def _submit_draft(
     if not has_agreed(person):
         rules.save_draft(draft, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
+    rules.check_saveable(draft, typed, _parse_version(request))
     twin = rules.submit_draft(
         person,
         typed,
