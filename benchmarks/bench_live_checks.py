@@ -131,7 +131,7 @@ def measure(args):
 
     data = read_originals()
     asked = list(make_questions(data, args.questions))
-    while not association.measure_association(asked[0][0]).readings:
+    while not association.measure_association(asked[0][0])[0]:
         time.sleep(0.01)
     found = sum(
         bool({near.ref for near in find_lookalikes([half])} & ids)

@@ -73,25 +73,16 @@ class Reading:
     is_known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Meter:
-    """The association meter's readings for one or more halves.
+def measure_association(halves: Sequence[AnyHalf]) -> tuple[list[Reading], int]:
+    """Measure how well word pairs predict the answer of each half; halves may be unfinished.
 
-    Attributes:
-        readings: One reading per half, in their order; empty before the first training.
-        problems: The number of training problems.
+    Return one reading per half, and the number of training problems. Before the first training,
+    there are no readings.
     """
-
-    readings: tuple[Reading, ...] = ()
-    problems: int = 0
-
-
-def measure_association(halves: Sequence[AnyHalf]) -> Meter:
-    """Measure how well word pairs predict the answer of each half; halves may be unfinished."""
     pairs = _PAIRS_FILE.load_latest()
     if pairs is None:
-        return Meter()
-    return Meter(tuple(measure_half(half, pairs) for half in halves), pairs.problem_count)
+        return [], 0
+    return [measure_half(half, pairs) for half in halves], pairs.problem_count
 
 
 def measure_half(half: AnyHalf, pairs: PairWeights) -> Reading:

@@ -121,7 +121,7 @@ def make_checks_context(
     checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
-    meter = measure_association(halves)
+    measured, trained_on = measure_association(halves)
     # Near-duplicates are only searched for halves of at least five words.
     begun = [half for half in halves if len(half.sentence.split()) >= 5]
     near = (
@@ -139,7 +139,7 @@ def make_checks_context(
         "previews": make_readings(typed),
         "near": [{"one": one, "percent": round_percent(one.share)} for one in near],
         "hints": find_text_hints(halves, settings.RULES.words_to_flag),
-        "meter": meter,
+        "trained_on": trained_on,
         "readings": [
             {
                 "number": number,
@@ -148,7 +148,7 @@ def make_checks_context(
                 "strong": reading.share >= 0.65,
                 "is_known": reading.is_known,
             }
-            for number, reading in enumerate(meter.readings, 1)
+            for number, reading in enumerate(measured, 1)
             if reading.share is not None and typed.sentences[number - 1]
         ],
     }
