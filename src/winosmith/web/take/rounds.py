@@ -300,10 +300,7 @@ def publish_round(name: str, *, actor: Person | None = None) -> Publication:
 
 
 def plan_publication(name: str) -> Publication:
-    """Return the expected result of `publish_round` without writing; the errors are the same.
-
-    The canary differs, because it is drawn when the round is published.
-    """
+    """Return the result of `publish_round` without writing; the errors are the same."""
     return _plan_publication(get_round(name))[0]
 
 
