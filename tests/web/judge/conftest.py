@@ -14,3 +14,10 @@ def usual() -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _usual(rules: Any) -> None:
     """Apply the default rules before each test."""
+
+
+@pytest.fixture(autouse=True)
+def _in_sqlite(request: pytest.FixtureRequest) -> None:
+    """Use `db`, unless a test requests `database`."""
+    if "database" not in request.fixturenames:
+        request.getfixturevalue("db")

@@ -3,31 +3,26 @@
 import itertools
 from typing import Any
 
+from tests.web.making import single
+
 _numbers = itertools.count(1)
 
 
 def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fields: Any) -> Any:
     """Make a twin whose halves are being judged; return the halves in order."""
     from winosmith.web.judge.votes import open_slots
-    from winosmith.web.problems.models import Problem, State, Twin
+    from winosmith.web.problems.models import Twin
 
     number = next(_numbers)
     row = Twin.objects.create(ref=f"t{number}", contributor=contributor)
     made = []
     for at in range(halves):
         end = ("broke", "held")[at % 2]
-        problem = Problem.objects.create(
-            ref=f"q{number}x{at}",
-            twin=row,
-            sentence=f"After the cup had hit jug number {number} on the shelf, the _ {end}.",
-            options=["cup", "jug"],
-            answer=at % 2,
-            state=State.JUDGING,
-            **fields,
-        )
+        text = f"After the cup had hit jug number {number} on the shelf, the _ {end}."
+        fields |= {"twin": row, "answer": at % 2, "state": "judging"}
+        made.append(single(f"q{number}x{at}", text, **fields))
         if opened:
-            open_slots(problem)
-        made.append(problem)
+            open_slots(made[at])
     return made
 
 
@@ -45,24 +40,26 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
     return reply(slot, choice, **marks)
 
 
-def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
-    """Answer a slot as its holder, correctly unless `choice` is given."""
+def reply(slot: Any, choice: int | None = None, *, seconds: float = 0, **marks: Any) -> Any:
+    """Answer a slot as its holder after `seconds`, correctly unless `choice` is given."""
     from winosmith.web.judge.turns import needs_local_answer, store_answer, store_local_answer
 
     right = slot.problem.answer if choice is None else choice
     if needs_local_answer(slot):
         store_local_answer(slot.holder, slot.ref, marks.pop("local", 1 - slot.problem.answer))
+    if seconds:
+        passes(slot.holder, seconds)
     return store_answer(slot.holder, slot.ref, right, **marks)
 
 
-def gold(count: int, *, attention: bool = False) -> list[Any]:
+def gold(count: int) -> list[Any]:
     """Make gold questions, and a problem in judging, without which no gold would be given."""
     from winosmith.web.judge.trust import add_gold
 
     twin(halves=1)
     made = [twin(halves=1, opened=False)[0] for _ in range(count)]
     for problem in made:
-        add_gold(problem, "A jug is heavier than a cup.", attention=attention)
+        add_gold(problem, "A jug is heavier than a cup.")
     return made
 
 
@@ -83,17 +80,4 @@ def passes(person: Any, seconds: float) -> None:
 
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
     """Lease a person's next problem and answer it after `seconds`."""
-    from winosmith.web.judge.turns import (
-        lease_next_problem,
-        needs_local_answer,
-        store_answer,
-        store_local_answer,
-    )
-
-    slot = lease_next_problem(person)
-    assert slot is not None
-    if needs_local_answer(slot):
-        store_local_answer(person, slot.ref, 1 - slot.problem.answer)
-    passes(person, seconds)
-    right = slot.problem.answer if choice is None else choice
-    return store_answer(person, slot.ref, right, address=address)
+    return give(person, choice, seconds=seconds, address=address)

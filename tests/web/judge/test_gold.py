@@ -26,7 +26,6 @@ from winosmith.web.judge.turns import (
     ProblemLostError,
     get_current_slot,
     lease_next_problem,
-    needs_local_answer,
     skip_problem,
     store_answer,
     store_local_answer,
@@ -40,7 +39,7 @@ def _is_on_hold(person: Any) -> bool:
     return Judge.objects.get(person=person).held is not None
 
 
-def test_gold_is_never_a_vote(db: Any, rules: Any, ann: Any) -> None:
+def test_gold_is_never_a_vote(rules: Any, ann: Any) -> None:
     rules(gold_every=1)
     (problem,) = gold(1)
     slot = give(ann)
@@ -48,14 +47,11 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, ann: Any) -> None:
     assert slot.gold
     assert slot.right
     assert slot.problem == problem
-    assert (list_votes(problem), list(iter_responses([problem])), problem.state) == (
-        [],
-        [],
-        "judging",
-    )
+    assert (list_votes(problem), list(iter_responses([problem]))) == ([], [])
+    assert problem.state == "judging"
 
 
-def test_gold_is_as_frequent_as_gold_every_says(db: Any, rules: Any, ann: Any) -> None:
+def test_gold_is_as_frequent_as_gold_every_says(rules: Any, ann: Any) -> None:
     rules(gold_every=5, judges=1, local_first=False)
     gold(60)
     singles(115)
@@ -81,15 +77,13 @@ def test_expired_leases_of_gold_and_other_problems_end_alike(
         if taken:
             lease_next_problem(bob)
         try:
-            told.append(str(store_answer(ann, slot.ref, 0).gold))
+            told.append(store_answer(ann, slot.ref, 0).gold)
         except ProblemLostError as error:
-            told.append(str(error)[:40])
-    assert told == [str(bool(every)), "This problem is no longer reserved for y"]
+            told.append("lost" if "another judge took it" in str(error) else error)
+    assert told == [every == 1, "lost"]
 
 
-def test_expired_training_question_stays_with_its_judge(
-    db: Any, rules: Any, ann: Any, bob: Any
-) -> None:
+def test_expired_training_question_stays_with_its_judge(rules: Any, ann: Any, bob: Any) -> None:
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     Judge.objects.create(person=bob, qualified=timezone.now())
@@ -99,14 +93,14 @@ def test_expired_training_question_stays_with_its_judge(
     assert store_answer(ann, slot.ref, 0).gold
 
 
-def test_gold_question_is_asked_once_per_judge(db: Any, rules: Any, ann: Any, bob: Any) -> None:
+def test_gold_question_is_asked_once_per_judge(rules: Any, ann: Any, bob: Any) -> None:
     rules(gold_every=1, judges=1)
     gold(2), twin(halves=1), twin(halves=1)
     assert [give(ann).gold for _ in range(3)] == [True, True, False]
     assert give(bob).gold
 
 
-def test_problem_with_open_slots_can_become_gold(db: Any, rules: Any, ann: Any) -> None:
+def test_problem_with_open_slots_can_become_gold(rules: Any, ann: Any) -> None:
     """The number of a gold slot is the judge's id, which may be the number of an open slot."""
     first = ann
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
@@ -117,31 +111,22 @@ def test_problem_with_open_slots_can_become_gold(db: Any, rules: Any, ann: Any) 
     assert {slot.n for slot in problem.slots.filter(gold=False)} >= {first.pk}
 
 
-def test_nine_misses_are_too_few_for_a_hold(db: Any, rules: Any, ann: Any) -> None:
-    """A hold needs at least ten gold answers."""
-    rules(gold_every=1)
-    gold(9)
-    for _ in range(9):
-        give(ann, choice=1)
-    assert not _is_on_hold(ann)
-
-
-@pytest.mark.parametrize(("right", "held"), [(6, True), (7, False), (9, False)])
-def test_judge_below_70_percent_of_gold_is_put_on_hold(
-    db: Any, rules: Any, ann: Any, right: int, held: bool
+@pytest.mark.parametrize(
+    ("answers", "right", "held"), [(9, 0, False), (10, 6, True), (10, 7, False), (10, 9, False)]
+)
+def test_judge_below_70_percent_of_ten_gold_answers_is_put_on_hold(
+    rules: Any, ann: Any, answers: int, right: int, held: bool
 ) -> None:
     """With `held_most=0` such a judge gets no further problem."""
     rules(gold_every=1, held_most=0)
     gold(10), twin()
-    for at in range(10):
+    for at in range(answers):
         give(ann, choice=0 if at < right else 1)
     assert _is_on_hold(ann) is held
     assert (lease_next_problem(ann) is None) is held
 
 
-def test_votes_of_a_judge_on_hold_wait_for_a_moderator(
-    db: Any, rules: Any, ann: Any, eva: Any
-) -> None:
+def test_votes_of_a_judge_on_hold_wait_for_a_moderator(rules: Any, ann: Any, eva: Any) -> None:
     """After the release, earlier gold answers are not counted."""
     (problem,) = twin(halves=1)
     give(ann)
@@ -160,7 +145,7 @@ def test_votes_of_a_judge_on_hold_wait_for_a_moderator(
 
 
 def test_contested_answer_counts_only_after_a_decision(
-    db: Any, rules: Any, ann: Any, bob: Any, eva: Any
+    rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
     """Only an upheld contest retires the question and can end the hold."""
     rules(gold_every=1)
@@ -183,9 +168,7 @@ def test_contested_answer_counts_only_after_a_decision(
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
 
-def test_only_own_incorrect_answers_can_be_contested(
-    db: Any, rules: Any, bob: Any, ann: Any
-) -> None:
+def test_only_own_incorrect_answers_can_be_contested(rules: Any, bob: Any, ann: Any) -> None:
     rules(gold_every=1)
     gold(1)
     slot = give(ann)
@@ -194,28 +177,17 @@ def test_only_own_incorrect_answers_can_be_contested(
             contest_gold(somebody, slot.ref, "But no.")
 
 
-@pytest.mark.parametrize("text", ["x", f" {'x' * 2000} "])
-def test_contest_has_1_to_2000_characters(db: Any, rules: Any, ann: Any, text: str) -> None:
+def test_contest_has_1_to_2000_characters(rules: Any, ann: Any) -> None:
     rules(gold_every=1)
-    gold(1)
-    assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
+    gold(2)
+    for text in ("", "  ", "x" * 2001):
+        with pytest.raises(InputError, match="1 to 2000 characters"):
+            contest_gold(ann, "any", text)
+    for text in ("x", f" {'x' * 2000} "):
+        assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
 
 
-@pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
-def test_empty_or_long_contest_is_refused(db: Any, ann: Any, text: str) -> None:
-    with pytest.raises(InputError, match="1 to 2000 characters"):
-        contest_gold(ann, "any", text)
-
-
-def test_attention_check_also_has_a_local_context_step(db: Any, rules: Any, ann: Any) -> None:
-    rules(gold_every=1)
-    gold(1, attention=True)
-    slot = lease_next_problem(ann)
-    assert slot.gold
-    assert needs_local_answer(slot)
-
-
-def test_no_gold_is_given_if_no_other_problem_is_left(db: Any, rules: Any, ann: Any) -> None:
+def test_no_gold_is_given_if_no_other_problem_is_left(rules: Any, ann: Any) -> None:
     """Otherwise judges would recognize the question as gold."""
     rules(gold_every=1)
     gold(3)
@@ -226,7 +198,7 @@ def test_no_gold_is_given_if_no_other_problem_is_left(db: Any, rules: Any, ann: 
     assert [lease_next_problem(ann), lease_next_problem(ann)] == [None, None]
 
 
-def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> None:
+def test_gold_needs_an_answer_an_explanation_and_no_votes(ann: Any) -> None:
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
     (voted,) = twin(halves=1)
@@ -241,7 +213,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(db: Any, ann: Any) -> 
             add_gold(problem, words)
 
 
-def test_lookalike_search_finds_imported_gold_like_others(db: Any) -> None:
+def test_lookalike_search_finds_imported_gold_like_others() -> None:
     """Its sentence is not shown, as that of any other problem in judging."""
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
@@ -253,7 +225,7 @@ def test_lookalike_search_finds_imported_gold_like_others(db: Any) -> None:
     assert [[one.sentence for one in found] for found in near] == [[None], [None]]
 
 
-def test_personal_data_do_not_reveal_gold_questions(db: Any, rules: Any, ann: Any) -> None:
+def test_personal_data_do_not_reveal_gold_questions(rules: Any, ann: Any) -> None:
     """Held and skipped questions look the same in it, gold or not."""
     rules(gold_every=2, local_first=False)
     gold(20), singles(40)
@@ -272,7 +244,7 @@ def test_personal_data_do_not_reveal_gold_questions(db: Any, rules: Any, ann: An
     assert kinds[True] == kinds[False]
 
 
-def test_gold_and_other_problems_take_equally_many_queries(db: Any, rules: Any, ann: Any) -> None:
+def test_gold_and_other_problems_take_equally_many_queries(rules: Any, ann: Any) -> None:
     """Compared are leasing, the local answer, a refused answer, and skipping."""
     gold(70), singles(70)
     first = True

@@ -1,4 +1,4 @@
-"""The pages of judging, requested without a browser."""
+"""The pages of judging, requested without a browser, and a judge's history."""
 
 import re
 from collections.abc import Callable
@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
-from tests.web.judge.making import give, gold, singles, twin
+from tests.web.judge.making import give, gold, passes, singles, twin
 from winosmith.web.judge.exclusion import pause_judge
+from winosmith.web.judge.models import Gold, Slot
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.moderate.people import get_possible_changes
+from winosmith.web.problems.models import Problem
 
 
 @pytest.fixture
-def judge(db: Any, contributor: Any, visit: Any) -> Callable[[str], Any]:
+def judge(contributor: Any, visit: Any) -> Callable[[str], Any]:
     """Return a function that returns the client of a judge who has agreed to the texts."""
     return lambda name: visit(contributor(name))
 
@@ -129,28 +132,26 @@ def test_outdated_form_gets_409_and_keeps_the_comment(ann: Any, rules: Any) -> N
     assert ann.person.slots.get(open=False).choice == 0
 
 
-def test_form_without_a_choice_gets_422_and_keeps_the_input(ann: Any, rules: Any) -> None:
-    rules(local_first=False)
-    twin()
+@pytest.mark.parametrize("choice", ["", "x", "9", "-1", "１", "1" * 400])
+def test_missing_or_forged_choice_is_refused_and_the_input_kept(
+    ann: Any, rules: Any, choice: str
+) -> None:
+    singles(2)
     page = _next(ann)
-    again = _send(ann, page, "/judge/answer/", associative="on", comment="so far")
-    text = again.content.decode()
-    assert again.status_code == 422
-    assert "Choose the option that fits, or mark the problem as ambiguous." in text
+    assert _send(ann, page, "/judge/local/", choice=choice).status_code == 422
+    rules(local_first=False)
+    sent = {"choice": choice, "associative": "on", "comment": "so far"}
+    refused = _send(ann, ann.get("/judge/"), "/judge/answer/", **sent)
+    text = refused.content.decode()
+    missing = "Choose the option that fits, or mark the problem as ambiguous."
+    assert refused.status_code == 422
+    assert ("Choose one of the options." if choice else missing) in text
     assert "so far" in text
     assert re.search(r'name="associative" checked', text)
-
-
-@pytest.mark.parametrize("choice", ["x", "9", "-1", "１", "1" * 400])
-def test_forged_choice_is_refused(ann: Any, rules: Any, choice: str) -> None:
-    rules(local_first=False)
-    twin()
-    page = _next(ann)
-    assert _send(ann, page, "/judge/answer/", choice=choice).status_code == 422
     for other in ("", "no-such-problem"):  # not the held problem: the choice is not checked
-        refused = _send(ann, page, "/judge/answer/", choice=choice, problem=other)
-        assert refused.status_code == 409
-    assert not ann.person.slots.filter(open=False).exists()
+        lost = _send(ann, refused, "/judge/answer/", choice=choice, problem=other)
+        assert lost.status_code == 409
+    assert not ann.person.slots.exclude(answered_at=None, local_at=None).exists()
 
 
 def test_gold_page_looks_like_others_until_it_is_answered(judge: Any, ann: Any, rules: Any) -> None:
@@ -221,7 +222,7 @@ def test_judging_page_says_why_votes_are_on_hold(
     assert ["pause" in kinds for kinds in buttons] == [True, True, False]
 
 
-def test_judging_requires_consent(db: Any, bob: Any, visit: Any) -> None:
+def test_judging_requires_consent(bob: Any, visit: Any) -> None:
     browser = visit(bob)
     for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")
@@ -235,7 +236,7 @@ def test_pages_without_a_form_refuse_post(judge: Any, path: str) -> None:
     assert judge("ann").post(f"/judge/{path}").status_code == 405
 
 
-def test_agreement_page_is_public(db: Any, rules: Any, person: Any, visit: Any) -> None:
+def test_agreement_page_is_public(rules: Any, person: Any, visit: Any) -> None:
     """Answers to gold questions have a separate fraction."""
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
@@ -260,3 +261,54 @@ def test_agreement_page_is_public(db: Any, rules: Any, person: Any, visit: Any) 
         "of pairs of judges chose the same option": "66.7 %",
         "of gold questions answered correctly": "66.7 %",
     }
+
+
+def _get_history(judge: Any) -> str:
+    text = judge.get("/judge/history/").content.decode()
+    return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
+
+
+def test_history_does_not_reveal_gold_questions(rules: Any, ann: Any) -> None:
+    """The page is the same, byte for byte, whichever of the questions were gold."""
+    gold(4)
+    singles(4)
+    for at in range(8):
+        rules(gold_every=at % 2)
+        give(ann.person, choice=at % 2, ambiguous=at == 3, comment="So it is." if at == 5 else "")
+        passes(ann.person, 60)
+    rows = Slot.objects.filter(holder=ann.person)
+    assert sorted(slot.gold for slot in rows) == [False] * 4 + [True] * 4
+    before = _get_history(ann)
+    assert before.count('<p class="sentence"') == 8
+    Gold.objects.all().delete()
+    for slot in rows:
+        Problem.objects.filter(pk=slot.problem_id).update(gold=not slot.gold)
+        slot.gold, slot.right = not slot.gold, None
+        slot.save(update_fields=["gold", "right"])
+    assert _get_history(ann) == before
+
+
+def test_history_has_only_own_answers_newest_first(ann: Any, bob: Any) -> None:
+    problems = singles(3)
+    for at in range(3):
+        give(ann.person, choice=at % 2)
+        passes(ann.person, 60)
+    give(bob, comment="mine alone")
+    page = _get_history(ann)
+    found = re.findall(r"jug number (\d+)", page)
+    asked = [re.search(r"jug number (\d+)", row.sentence)[1] for row in problems]
+    assert found == asked[::-1]
+    assert "mine alone" not in page
+    chosen = re.findall(r"(\w+)</bdi> <strong>\(your answer\)", page)
+    assert 'class="answer"' not in page  # the mark of correct answers
+    assert chosen == ["cup", "jug", "cup"]
+
+
+def test_history_hides_withdrawn_sentences(person: Any, ann: Any) -> None:
+    zoe = person("zoe")
+    (problem,) = twin(zoe, halves=1)
+    give(ann.person)
+    withdraw_twin(zoe, problem.twin)
+    page = _get_history(ann)
+    assert problem.sentence not in page
+    assert "This sentence is no longer shown." in page

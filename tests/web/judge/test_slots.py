@@ -1,4 +1,7 @@
-"""Slots: assignment, leases, and the maximum number of votes per problem."""
+"""Slots: assignment, leases, number per problem, and what judges have read before.
+
+The last tests are on perturbed problems, whose family is not revealed to judges.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -9,9 +12,21 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests.web.judge.making import give, singles, twin
+from tests.web.lineaged import child, root
 from tests.web.making import fresh, has_seen
+from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.web.judge.models import Judge, Skip, Slot
+from winosmith.lineage import UNVALIDATED, make_child
+from winosmith.web.importing import import_problems
+from winosmith.web.judge.models import (
+    Judge,
+    Seen,
+    Skip,
+    Slot,
+    mark_all_seen,
+    mark_seen,
+    mark_unpublished_seen,
+)
 from winosmith.web.judge.turns import (
     MAX_COMMENT_LENGTH,
     ProblemLostError,
@@ -26,9 +41,16 @@ from winosmith.web.judge.turns import (
     store_local_answer,
     undo_answer,
 )
-from winosmith.web.judge.votes import close_slots, count_skips, get_queue_position, open_slots
-from winosmith.web.people.models import Person
-from winosmith.web.problems.models import State
+from winosmith.web.judge.votes import (
+    add_slots,
+    close_slots,
+    count_skips,
+    get_queue_position,
+    open_slots,
+)
+from winosmith.web.people.privacy import save_agreement
+from winosmith.web.problems.models import Problem as Row, State
+from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 
 
@@ -37,7 +59,7 @@ def _age_leases(minutes: int) -> None:
     rows.update(lease_until=F("lease_until") - timedelta(minutes=minutes))
 
 
-def test_opening_slots_twice_creates_k_slots(db: Any, rules: Any) -> None:
+def test_opening_slots_twice_creates_k_slots(rules: Any) -> None:
     """All places of a problem come before those of the next problem."""
     rules(judges=17)
     problems = singles(2)
@@ -51,7 +73,7 @@ def test_opening_slots_twice_creates_k_slots(db: Any, rules: Any) -> None:
     assert found == sorted(set(found))
 
 
-def test_judges_get_both_halves_only_if_allowed(db: Any, rules: Any, ann: Any) -> None:
+def test_judges_get_both_halves_only_if_allowed(rules: Any, ann: Any) -> None:
     first, second = twin()
     assert give(ann).problem == first
     assert has_seen(ann, second)
@@ -62,27 +84,21 @@ def test_judges_get_both_halves_only_if_allowed(db: Any, rules: Any, ann: Any) -
     assert found.problem == second
 
 
-def test_anonymous_people_cannot_judge(db: Any) -> None:
-    twin()
-    with pytest.raises(InputError, match="not allowed to judge"):
-        lease_next_problem(Person.objects.create_anonymous())
-
-
-def test_leasing_twice_returns_the_same_slot(db: Any, ann: Any) -> None:
+def test_leasing_twice_returns_the_same_slot(ann: Any) -> None:
     twin(), twin()
     first, again = lease_next_problem(ann), lease_next_problem(ann)
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
 
 
-def test_started_problem_fills_up_before_the_next(db: Any, person: Any) -> None:
+def test_started_problem_fills_up_before_the_next(person: Any) -> None:
     oldest = twin()[0]
     twin()
     assert [lease_next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
 def test_expired_slots_are_leased_before_new_ones(
-    db: Any, rules: Any, person: Any, ann: Any, bob: Any
+    rules: Any, person: Any, ann: Any, bob: Any
 ) -> None:
     """The local answer of the previous holder is deleted."""
     rules(judges=1)
@@ -99,22 +115,7 @@ def test_expired_slots_are_leased_before_new_ones(
     assert (retaken.local_choice, retaken.local_at) == (None, None)
 
 
-def test_late_answer_is_accepted_unless_slot_was_reassigned(
-    db: Any, rules: Any, ann: Any, bob: Any
-) -> None:
-    rules(judges=1, local_first=False)
-    singles(2)
-    ref = lease_next_problem(ann).ref
-    _age_leases(60)
-    assert store_answer(ann, ref, 0).answered_at is not None
-    slot = lease_next_problem(ann)
-    _age_leases(60)
-    assert lease_next_problem(bob) == slot
-    with pytest.raises(ProblemLostError, match="another judge took it"):
-        store_answer(ann, slot.ref, 0)
-
-
-def test_local_answer_comes_first_and_cannot_change(db: Any, ann: Any) -> None:
+def test_local_answer_comes_first_and_cannot_change(ann: Any) -> None:
     twin()
     ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
@@ -124,16 +125,7 @@ def test_local_answer_comes_first_and_cannot_change(db: Any, ann: Any) -> None:
     assert store_answer(ann, ref, 0).local_choice == 1
 
 
-@pytest.mark.parametrize("choice", [-1, 2, 99])
-def test_choice_out_of_range_is_refused(db: Any, ann: Any, choice: int) -> None:
-    twin()
-    ref = lease_next_problem(ann).ref
-    for act in (store_local_answer, store_answer):
-        with pytest.raises(InputError, match="one of the options"):
-            act(ann, ref, choice)
-
-
-def test_skipped_problem_goes_to_the_next_judge(db: Any, rules: Any, bob: Any, ann: Any) -> None:
+def test_skipped_problem_goes_to_the_next_judge(rules: Any, bob: Any, ann: Any) -> None:
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
@@ -143,31 +135,31 @@ def test_skipped_problem_goes_to_the_next_judge(db: Any, rules: Any, bob: Any, a
     assert count_skips(passed) == {"I know this sentence": 1}
 
 
-def test_unknown_skip_reason_is_refused(db: Any, ann: Any) -> None:
-    twin()
-    slot = lease_next_problem(ann)
-    with pytest.raises(InputError, match="reason for skipping"):
-        skip_problem(ann, slot.ref, "bored")
-    assert get_current_slot(ann) == slot
-
-
-def test_last_answer_can_be_undone_for_a_minute(db: Any, ann: Any) -> None:
+def test_last_answer_can_be_undone_for_a_minute(rules: Any, ann: Any) -> None:
+    """An answer that decided a problem can't be undone."""
     twin(), twin()
     slot = give(ann, 0)
     held = lease_next_problem(ann)
+    refused = pytest.raises(ProblemLostError, match="no longer be undone")
     for other in (held.ref, "", "no-such-problem"):
-        with pytest.raises(ProblemLostError, match="no longer be undone"):
+        with refused:
             undo_answer(ann, other)
     assert undo_answer(ann, slot.ref).open
     assert get_current_slot(ann).pk == slot.pk
     store_answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
-    with pytest.raises(ProblemLostError, match="no longer be undone"):
+    with refused:
         undo_answer(ann, slot.ref)
     assert (fresh(slot).choice, slot.open) == (1, False)
+    rules(judges=1)
+    twin(halves=1)
+    _held, decided = give(ann), give(ann)
+    assert fresh(decided.problem).state == "valid"
+    with refused:
+        undo_answer(ann, decided.ref)
 
 
-def test_undone_answer_is_shown_again(db: Any, rules: Any, ann: Any) -> None:
+def test_undone_answer_is_shown_again(rules: Any, ann: Any) -> None:
     """Submitted values replace those of the answer."""
     rules(local_first=False)
     twin()
@@ -184,31 +176,26 @@ def test_undone_answer_is_shown_again(db: Any, rules: Any, ann: Any) -> None:
     assert (plain.ambiguous, plain.associative, plain.comment) == (False, False, "")
 
 
-def test_comment_length_is_limited(db: Any, rules: Any, ann: Any) -> None:
+def test_long_comments_and_unknown_reasons_are_refused(rules: Any, ann: Any) -> None:
     rules(local_first=False)
     singles(2)
     text = "x" * MAX_COMMENT_LENGTH
-    ref = lease_next_problem(ann).ref
+    slot = lease_next_problem(ann)
     with pytest.raises(InputError, match=f"to {MAX_COMMENT_LENGTH} characters"):
-        store_answer(ann, ref, 0, comment=f"{text}x")
-    with pytest.raises(InputError, match=f"to {MAX_COMMENT_LENGTH} characters"):
-        skip_problem(ann, ref, "known", f"{text}x")
-    assert store_answer(ann, ref, 0, comment=f" {text} ").comment == text
+        store_answer(ann, slot.ref, 0, comment=f"{text}x")
+    for reason, comment, why in (
+        ("known", f"{text}x", f"to {MAX_COMMENT_LENGTH} characters"),
+        ("bored", "", "reason for skipping"),
+    ):
+        with pytest.raises(InputError, match=why):
+            skip_problem(ann, slot.ref, reason, comment)
+    assert get_current_slot(ann) == slot
+    assert store_answer(ann, slot.ref, 0, comment=f" {text} ").comment == text
     skip_problem(ann, lease_next_problem(ann).ref, "known", f" {text} ")
     assert Skip.objects.get(person=ann).comment == text
 
 
-def test_answer_that_decided_a_problem_cannot_be_undone(db: Any, rules: Any, ann: Any) -> None:
-    rules(judges=1)
-    twin(halves=1)
-    ref = give(ann).ref
-    with pytest.raises(ProblemLostError):
-        undo_answer(ann, ref)
-
-
-def test_closed_problem_accepts_no_answers(
-    db: Any, rules: Any, person: Any, bob: Any, ann: Any
-) -> None:
+def test_closed_problem_accepts_no_answers(rules: Any, person: Any, bob: Any, ann: Any) -> None:
     """After it is reopened, its unanswered slots are free again."""
     rules(local_first=False)
     (problem,) = twin(halves=1)
@@ -223,7 +210,7 @@ def test_closed_problem_accepts_no_answers(
     assert problem.slots.filter(open=True, holder=None).count() == 2
 
 
-def test_reopened_problem_gets_k_plus_one_new_slots(db: Any, person: Any) -> None:
+def test_reopened_problem_gets_k_plus_one_new_slots(person: Any) -> None:
     """The total stays odd. Only people who have not read the problem get the new slots."""
     (problem,) = twin(halves=1)
     before = [person(name) for name in ("a", "b", "c")]
@@ -239,7 +226,7 @@ def test_reopened_problem_gets_k_plus_one_new_slots(db: Any, person: Any) -> Non
     assert fresh(problem).state == "valid"
 
 
-def test_raising_the_number_of_judges_adds_slots(db: Any, rules: Any, person: Any) -> None:
+def test_raising_the_number_of_judges_adds_slots(rules: Any, person: Any) -> None:
     """The slots are added with the next vote."""
     rules(judges=1)
     (problem,) = twin(halves=1)
@@ -249,7 +236,7 @@ def test_raising_the_number_of_judges_adds_slots(db: Any, rules: Any, person: An
 
 
 def test_explain_no_work_counts_own_seen_and_held_separately(
-    db: Any, rules: Any, person: Any, ann: Any, bob: Any
+    rules: Any, person: Any, ann: Any, bob: Any
 ) -> None:
     rules(judges=1)
     twin(), twin(halves=1), twin(ann, halves=1)
@@ -261,14 +248,8 @@ def test_explain_no_work_counts_own_seen_and_held_separately(
     assert explain_no_work(person("cat"))["held"] == 1
 
 
-def test_queue_wraps_around_at_its_end(db: Any, ann: Any) -> None:
-    (problem,) = twin(halves=1)
-    Judge.objects.create(person=ann, cursor=10**12)
-    assert lease_next_problem(ann).problem == problem
-
-
-def test_returned_slot_does_not_move_the_queue_cursor(
-    db: Any, rules: Any, ann: Any, bob: Any
+def test_queue_wraps_around_and_returned_slots_leave_its_cursor(
+    rules: Any, ann: Any, bob: Any
 ) -> None:
     rules(judges=1)
     singles(3)
@@ -277,9 +258,13 @@ def test_returned_slot_does_not_move_the_queue_cursor(
     skip_problem(bob, passed.ref, "unsure")
     assert lease_next_problem(ann).pk == passed.pk
     assert Judge.objects.get(person=ann).cursor == slot.place > passed.place
+    give(ann), give(ann)
+    (last,) = twin(halves=1)
+    Judge.objects.filter(person=ann).update(cursor=10**12)
+    assert lease_next_problem(ann).problem == last
 
 
-def test_answer_time_is_zero_if_the_clock_was_set_back(db: Any, rules: Any, ann: Any) -> None:
+def test_answer_time_is_zero_if_the_clock_was_set_back(rules: Any, ann: Any) -> None:
     rules(local_first=False)
     twin()
     slot = lease_next_problem(ann)
@@ -312,3 +297,164 @@ def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
         assert "Sort" not in plan, plan
         assert "SCAN judge_slot" not in plan.replace("SCAN judge_slot USING INDEX", ""), plan
         assert "seen_twin" in plan or "seen_block" in plan, plan
+
+
+def _reassign_slot(person: Any, *, to: Any) -> None:
+    slot = get_current_slot(person)
+    _age_leases(60)
+    assert lease_next_problem(to).pk == slot.pk
+
+
+def test_judge_who_saw_only_local_context_gets_problem_again(
+    database: Any, person: Any, ann: Any, bob: Any
+) -> None:
+    first, _second = twin()
+    lost = lease_next_problem(ann)
+    _reassign_slot(ann, to=bob)
+    again = lease_next_problem(ann)
+    assert again.problem == lost.problem == first
+    assert again.pk != lost.pk
+    give(bob), give(ann), give(person("cat"))
+    assert fresh(first).state == "valid"
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_both_halves_setting_covers_partly_read_halves(
+    rules: Any, ann: Any, bob: Any, both: bool
+) -> None:
+    """A partly read half comes back; only with the setting, the other half may follow."""
+    rules(both_halves=both)
+    first, second = twin()
+    lease_next_problem(ann)
+    _reassign_slot(ann, to=bob)
+    slot = lease_next_problem(ann)
+    assert slot.problem == first
+    skip_problem(ann, slot.ref, "unsure")
+    following = lease_next_problem(ann)
+    assert (following and following.problem) == (second if both else None)
+
+
+@pytest.mark.parametrize("how", ["asked whole", "short"])
+def test_fully_read_problem_is_not_given_again(rules: Any, ann: Any, bob: Any, how: str) -> None:
+    """Short sentences are shown completely at once, as without `local_first`."""
+    rules(local_first=how != "asked whole")
+    (problem,) = twin(halves=1)
+    if how == "short":
+        problem.sentence = "So the _ broke when the cup hit it."
+        problem.save()
+    assert lease_next_problem(ann) is not None
+    _reassign_slot(ann, to=bob)
+    assert get_current_slot(ann) is None
+    assert lease_next_problem(ann) is None
+
+
+def test_reading_the_other_half_ends_a_started_half(person: Any, ann: Any, eva: Any) -> None:
+    (first, second), bob = twin(), person("bob")
+    readers = {
+        ann: lambda who: mark_seen(who, second),
+        person("cat"): lambda who: mark_all_seen(who, [second, first]),
+        eva: lambda who: mark_unpublished_seen(who, [second]),
+    }
+    for who, read in readers.items():
+        assert lease_next_problem(who).problem == first
+        _reassign_slot(who, to=bob)
+        read(who)
+        assert lease_next_problem(who) is None
+        (row,) = Seen.objects.filter(person=who)
+        assert (row.spent, row.problem) == (True, second)
+        give(bob)
+        bob = person(f"{bob}2")
+
+
+def test_holder_of_a_closed_slot_gets_no_second_slot(rules: Any, ann: Any, bob: Any) -> None:
+    rules(judges=1)
+    (problem,) = twin(halves=1)
+    lease_next_problem(ann)
+    close_slots(problem)
+    add_slots(problem, 1)
+    assert lease_next_problem(ann) is None
+    assert lease_next_problem(bob).problem == problem
+    assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
+
+
+def test_accounts_are_marked_as_readers_of_undecided_twins(
+    rules: Any, person: Any, ann: Any
+) -> None:
+    """Nothing is stored for visitors and anonymous people, who can't judge."""
+    rules(judges=1)
+    judged, decided = twin(halves=1), twin(halves=1)
+    give(person("cat"))
+    give(person("dan"))
+    (first,) = judged
+    first.state = "judging"
+    first.save()
+    for reader in (None, person("who", anonymous=True)):
+        mark_unpublished_seen(reader, judged)
+    before = Seen.objects.count()
+    mark_unpublished_seen(ann, judged + decided)
+    assert Seen.objects.count() == before + 1
+    assert Seen.objects.get(person=ann).problem == first
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_perturbed_problem_is_decided_by_k_votes(
+    database: Any, rules: Any, person: Any, both: bool, ann: Any
+) -> None:
+    rules(both_halves=both)
+    top = root()
+    made = child(top, ann, state="judging")
+
+    assert lease_next_problem(ann) is None
+    for name in "abc":
+        assert give(person(name)).problem == made
+    assert (fresh(made).state, made.reasons, made.verdict.valid) == ("valid", [], True)
+    assert lease_next_problem(person("late")) is None
+
+
+def test_judges_get_versions_of_a_family_except_their_own(
+    database: Any, bob: Any, ann: Any
+) -> None:
+    """Whether they have seen the root does not matter."""
+    top = root(ann)
+    mark_seen(bob, top)
+    theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
+    child(theirs[0], bob, new=("fit", "belong"), state="judging")
+    got = {give(bob).problem for _ in theirs}
+    assert got == set(theirs)
+    assert lease_next_problem(bob) is None
+
+
+def test_judging_pages_do_not_reveal_the_family(person: Any, visit: Any) -> None:
+    middle = child(root(), new=("not fit", "barely fit"))
+    made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
+    judge = person("judge", is_judge=True)
+
+    save_agreement(judge)
+    slot = lease_next_problem(judge)
+    assert slot.problem == made
+    pages = [visit(judge).get("/judge/").content.decode()]
+    store_local_answer(judge, slot.ref, 0)
+    pages.append(visit(judge).get("/judge/").content.decode())
+    assert "fully fit" in pages[1]
+    for page in pages:
+        main = page.split("<main")[1].split("</main")[0]
+        for told in (middle.ref, middle.version.root.ref, "barely", "lineage", "parent", "perturb"):
+            assert told not in main.lower()
+
+
+@pytest.mark.parametrize(("ambiguous", "marked"), [(False, False), (True, True)])
+def test_valid_verdict_removes_the_mark_of_generated_problems(
+    database: Any, person: Any, ambiguous: bool, marked: bool
+) -> None:
+    top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
+    text = "Sue beat Sally because _ sprinted well."
+    made = make_child(top, text, top.options, 0, source="chat")
+    import_problems(Dataset([top]), "valid")
+    found = import_problems(Dataset([made]), "judging")
+    assert (found.versions, found.apart) == (1, 0)
+    row = Row.objects.get(ref=made.id)
+    assert as_problem(row).extra[UNVALIDATED] is True
+    for name in "abc":
+        give(person(name), ambiguous=ambiguous)
+    assert (UNVALIDATED in as_problem(fresh(row)).extra) is marked
+    assert row.version.root.ref == "r"

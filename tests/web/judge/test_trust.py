@@ -1,6 +1,7 @@
 """Training before the first vote, and holds that delay votes until a moderator's review."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,7 +24,6 @@ from winosmith.web.judge.exclusion import (
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (
     MAX_CREDITED_CONTESTS,
-    TRAINING,
     Pace,
     compute_false_hold_rate,
     contest_gold,
@@ -36,7 +36,7 @@ from winosmith.web.judge.trust import (
     put_on_hold,
     settle_contest,
 )
-from winosmith.web.judge.turns import lease_next_problem, lock_judge
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.moderate.people import (
     change_person,
@@ -47,7 +47,7 @@ from winosmith.web.moderate.queue import QueueFilters, filter_queue
 from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import get_pseudonym
-from winosmith.web.people.privacy import erase, save_agreement
+from winosmith.web.people.privacy import erase
 from winosmith.web.problems.models import Problem
 
 
@@ -91,9 +91,7 @@ def test_hold_for_pace_ends_after_a_slower_answer(database: Any, rules: Any, ann
     assert not Slot.objects.filter(provisional=True).exists()
 
 
-def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(
-    db: Any, rules: Any, ann: Any
-) -> None:
+def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(rules: Any, ann: Any) -> None:
     """Slower answers don't end it then; only a moderator does."""
     rules(hold_pace_seconds=3, judges=1, hold_pace_over=5)
     problems = singles(12)
@@ -107,7 +105,7 @@ def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(
 
 @pytest.mark.parametrize(("shown", "step", "seconds"), [(-60, 1, 1), (-60, 0.5, 0.5), (60, 1, 0)])
 def test_pace_is_measured_from_the_previous_answer(
-    db: Any, rules: Any, bob: Any, ann: Any, shown: float, step: float, seconds: float
+    rules: Any, bob: Any, ann: Any, shown: float, step: float, seconds: float
 ) -> None:
     """No second counts for two problems. If the clock was set back, an answer took 0 s."""
     now = timezone.now()
@@ -141,18 +139,6 @@ def test_third_account_of_one_address_puts_all_three_on_hold(
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
 
 
-def test_accounts_an_hour_apart_are_not_put_on_hold(db: Any, rules: Any, person: Any) -> None:
-    """Two accounts of one address within an hour are allowed."""
-    rules(hold_accounts=3, judges=5)
-    twin(halves=1)
-    people = [person(f"j{n}") for n in range(3)]
-    give_in(people[0], 9.0, address="2001:db8::1")
-    passes(people[0], 3700)
-    give_in(people[1], 9.0, address="2001:db8::1")
-    give_in(people[2], 9.0, address="2001:db8::2")
-    assert all(_judge(who).held is None for who in people)
-
-
 def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, person: Any) -> None:
     """Another judge is asked instead."""
     rules(hold_accounts=3)
@@ -171,9 +157,7 @@ def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, perso
 
 
 @pytest.mark.parametrize(("judges", "out"), [(1, 0), (3, 1), (5, 1), (7, 0)])
-def test_one_address_is_never_a_majority(
-    db: Any, rules: Any, person: Any, judges: int, out: int
-) -> None:
+def test_one_address_is_never_a_majority(rules: Any, person: Any, judges: int, out: int) -> None:
     """At most 1 of 3, 2 of 5 or 3 of 7 votes that count come from one address."""
     rules(hold_accounts=4, judges=judges)
     twin(halves=1)
@@ -199,23 +183,30 @@ def test_moderator_can_include_votes_of_one_address(
     assert not Slot.objects.filter(excluded=True).exists()
 
 
-def test_hold_accounts_zero_ignores_addresses(db: Any, rules: Any, person: Any) -> None:
-    rules(hold_accounts=0)
-    problems = twin(halves=1)
-    for n in range(3):
-        give_in(person(f"j{n}"), 9.0, address="192.0.2.7")
-    assert _states(problems) == ["valid"]
-
-
-@pytest.mark.parametrize("where", ["unknown", "192.0.2.7;4711", "unix:"])
-def test_unreadable_addresses_cause_no_hold(db: Any, rules: Any, person: Any, where: str) -> None:
-    """Proxies write such values in place of an address."""
-    rules(hold_accounts=3, judges=5)
+@pytest.mark.parametrize(
+    ("accounts", "gap", "addresses"),
+    [
+        pytest.param(3, 3700, ("2001:db8::1", "2001:db8::1", "2001:db8::2"), id="an hour apart"),
+        pytest.param(0, 0, ["192.0.2.7"] * 4, id="hold_accounts is 0"),
+        *(
+            pytest.param(3, 0, [where] * 4, id=f"a proxy writes {where}")
+            for where in ("unknown", "192.0.2.7;4711", "unix:")
+        ),
+    ],
+)
+def test_these_accounts_of_one_address_are_not_put_on_hold(
+    rules: Any, person: Any, accounts: int, gap: int, addresses: Any
+) -> None:
+    """Two accounts of one address within an hour are allowed."""
+    rules(hold_accounts=accounts, judges=5)
     twin(halves=1)
-    people = [person(f"j{n}") for n in range(4)]
-    for who in people:
-        give_in(who, 9.0, address=where)
+    people = [person(f"j{n}") for n in range(len(addresses))]
+    for who, address in zip(people, addresses, strict=True):
+        give_in(who, 9.0, address=address)
+        if who is people[0]:
+            passes(who, gap)
     assert all(_judge(who).held is None for who in people)
+    assert Slot.objects.counted().filter(holder__in=people).count() == len(people)
 
 
 def _get_forwarded_address(header: str) -> str:
@@ -225,7 +216,7 @@ def _get_forwarded_address(header: str) -> str:
 
 
 def test_admins_are_warned_if_all_judges_share_an_address(
-    db: Any, rules: Any, person: Any, visit: Any, adam: Any
+    rules: Any, person: Any, visit: Any, adam: Any
 ) -> None:
     """If the rules miss a proxy, all judges seem to come from it."""
     rules(hold_accounts=3, proxies=1)
@@ -241,7 +232,7 @@ def test_admins_are_warned_if_all_judges_share_an_address(
 
 @pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])
 def test_one_decision_applies_to_a_group_on_hold(
-    db: Any, rules: Any, person: Any, eva: Any, visit: Any, kind: str, states: str
+    rules: Any, person: Any, eva: Any, visit: Any, kind: str, states: str
 ) -> None:
     rules(hold_accounts=3)
     problems = twin(halves=1)
@@ -267,7 +258,7 @@ def test_one_decision_applies_to_a_group_on_hold(
 
 
 def test_released_group_is_not_held_again_for_its_address(
-    db: Any, rules: Any, person: Any, eva: Any
+    rules: Any, person: Any, eva: Any
 ) -> None:
     rules(hold_accounts=3)
     problems = singles(2)
@@ -283,7 +274,7 @@ def test_released_group_is_not_held_again_for_its_address(
     assert _states(problems) == ["judging", "valid"]
 
 
-def test_stored_address_digest_changes_each_hour(db: Any, ann: Any) -> None:
+def test_stored_address_digest_changes_each_hour(ann: Any) -> None:
     """It is deleted after two hours. IPv6 addresses of one /64 have the same digest."""
     twin(halves=1)
     slot = give_in(ann, 9.0, address="192.0.2.7")
@@ -317,7 +308,7 @@ def test_discarded_votes_free_their_slots(
 
 
 def test_hold_keeps_earlier_verdicts_and_lists_them(
-    db: Any, rules: Any, ann: Any, eva: Any, visit: Any
+    rules: Any, ann: Any, eva: Any, visit: Any
 ) -> None:
     rules(judges=1)
     before = twin(halves=1)
@@ -334,7 +325,7 @@ def test_hold_keeps_earlier_verdicts_and_lists_them(
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
 
 
-def test_judge_on_hold_gets_problems_up_to_held_most(db: Any, rules: Any, ann: Any) -> None:
+def test_judge_on_hold_gets_problems_up_to_held_most(rules: Any, ann: Any) -> None:
     rules(hold_pace_seconds=3, held_most=2)
     singles(4)
     give(ann), give(ann)
@@ -343,7 +334,7 @@ def test_judge_on_hold_gets_problems_up_to_held_most(db: Any, rules: Any, ann: A
         assert (lease_next_problem(ann) is None) is stopped
 
 
-def test_automatic_hold_covers_only_votes_since_the_release(db: Any, ann: Any, eva: Any) -> None:
+def test_automatic_hold_covers_only_votes_since_the_release(ann: Any, eva: Any) -> None:
     """A moderator's own hold covers all votes."""
     singles(2)
     give(ann)
@@ -357,9 +348,7 @@ def test_automatic_hold_covers_only_votes_since_the_release(db: Any, ann: Any, e
     assert get_pending_votes(_judge(ann)).count() == 2
 
 
-def test_hold_for_gold_counts_only_the_last_ten_answers(
-    db: Any, rules: Any, ann: Any, eva: Any
-) -> None:
+def test_hold_for_gold_counts_only_the_last_ten_answers(rules: Any, ann: Any, eva: Any) -> None:
     """Upheld contests are not counted, which can end the hold."""
     rules(gold_every=1)
     gold(30)
@@ -377,9 +366,7 @@ def test_hold_for_gold_counts_only_the_last_ten_answers(
     assert _judge(ann).held is None
 
 
-def test_hold_for_gold_ends_above_hold_gold_percent(
-    db: Any, rules: Any, ann: Any, eva: Any
-) -> None:
+def test_hold_for_gold_ends_above_hold_gold_percent(rules: Any, ann: Any, eva: Any) -> None:
     """Of the last five answers, two are correct; after a question is retired, three are."""
     rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
     gold(6)
@@ -391,7 +378,7 @@ def test_hold_for_gold_ends_above_hold_gold_percent(
 
 @pytest.mark.parametrize("cause", ["pace", "address", "training", "moderator"])
 def test_upheld_contest_ends_only_a_hold_for_gold(
-    db: Any, rules: Any, ann: Any, eva: Any, cause: str
+    rules: Any, ann: Any, eva: Any, cause: str
 ) -> None:
     rules(gold_every=1)
     gold(1)
@@ -402,7 +389,7 @@ def test_upheld_contest_ends_only_a_hold_for_gold(
 
 
 def test_gold_answers_of_judges_on_hold_are_not_in_statistics(
-    db: Any, rules: Any, ann: Any, eva: Any
+    rules: Any, ann: Any, eva: Any
 ) -> None:
     """Neither are those of a paid job that the market has rejected."""
     rules(gold_every=1)
@@ -417,9 +404,7 @@ def test_gold_answers_of_judges_on_hold_are_not_in_statistics(
     assert found == [1, None, 1, None, 1]
 
 
-def test_erasing_a_judge_excludes_the_votes_on_hold(
-    db: Any, rules: Any, bob: Any, ann: Any
-) -> None:
+def test_erasing_a_judge_excludes_the_votes_on_hold(rules: Any, bob: Any, ann: Any) -> None:
     """No moderator can review them any more, so another judge is asked."""
     rules(hold_pace_seconds=3, judges=1)
     (problem,) = twin(halves=1)
@@ -433,9 +418,7 @@ def test_erasing_a_judge_excludes_the_votes_on_hold(
     assert problem.slots.filter(excluded=True).count() == 1
 
 
-def test_contesting_every_miss_does_not_prevent_a_hold(
-    db: Any, rules: Any, ann: Any, eva: Any
-) -> None:
+def test_contesting_every_miss_does_not_prevent_a_hold(rules: Any, ann: Any, eva: Any) -> None:
     """An upheld contest of such a judge does not end the hold."""
     rules(gold_every=1)
     gold(20)
@@ -451,7 +434,7 @@ def test_contesting_every_miss_does_not_prevent_a_hold(
 
 
 def test_contests_of_retired_questions_are_not_pending(
-    db: Any, rules: Any, ann: Any, bob: Any, eva: Any
+    rules: Any, ann: Any, bob: Any, eva: Any
 ) -> None:
     """Ann's fourth answer is ignored once bob's contests have retired the other three questions."""
     rules(gold_every=1)
@@ -473,107 +456,88 @@ def test_false_hold_rate_of_careful_and_guessing_judges(site: Any) -> None:
     assert compute_false_hold_rate(0.5) == pytest.approx(848 / 1024)
 
 
-def test_training_comes_before_the_first_vote(db: Any, rules: Any, ann: Any) -> None:
+@pytest.mark.parametrize(
+    ("questions", "misses", "contested", "then"),
+    [
+        pytest.param(6, 1, False, "vote", id="passed with 4 of 5"),
+        pytest.param(10, 2, False, "other questions", id="failed, so it restarts"),
+        pytest.param(10, 2, True, "other questions", id="contested answers are incorrect"),
+        pytest.param(5, 5, False, "hold", id="failed, and no question is left"),
+        pytest.param(4, 0, False, "vote", id="skipped, as there are too few questions"),
+    ],
+)
+def test_training_comes_before_the_first_vote(
+    rules: Any, ann: Any, questions: int, misses: int, contested: bool, then: str
+) -> None:
     rules(training_questions=5, training_right=4)
-    gold(6), twin()
-    assert [give(ann, choice=int(at == 2)).gold for at in range(5)] == [True] * 5
-    assert _judge(ann).qualified is not None
-    assert not give(ann).gold
+    gold(questions), twin()
+    asked = []
+    for at in range(5 if questions >= 5 else 0):
+        asked.append(give(ann, choice=int(at < misses)))
+        assert asked[at].gold
+        if contested and not asked[at].right:
+            contest_gold(ann, asked[at].ref, "I think otherwise.")
+    if then == "other questions":
+        assert _judge(ann).qualified is None
+        second = [give(ann) for _ in range(5)]
+        assert not {slot.problem for slot in asked} & {slot.problem for slot in second}
+        assert _judge(ann).qualified is not None
+    vote = give(ann)
+    assert (vote.gold, vote.provisional) == (False, then == "hold")
+    assert _judge(ann).cause == ("training" if then == "hold" else "")
     assert Slot.objects.filter(holder=ann, gold=False).exclude(answered_at=None).count() == 1
 
 
-def test_failed_training_restarts_with_new_questions(db: Any, rules: Any, ann: Any) -> None:
-    rules(training_questions=5, training_right=4)
-    gold(10), twin()
-    first = {give(ann, choice=int(at < 2)).problem.ref for at in range(5)}
-    assert _judge(ann).qualified is None
-    second = {give(ann).problem.ref for _ in range(5)}
-    assert not first & second
-    assert _judge(ann).qualified is not None
-
-
-def test_contested_training_answer_counts_as_incorrect(db: Any, rules: Any, ann: Any) -> None:
-    rules(training_questions=5, training_right=4)
-    gold(5), twin()
-    for at in range(5):
-        slot = give(ann, choice=int(at < 2))
-        if not slot.right:
-            contest_gold(ann, slot.ref, "I think otherwise.")
-    assert _judge(ann).qualified is None
-
-
-def test_votes_wait_if_training_failed_and_no_question_is_left(
-    db: Any, rules: Any, ann: Any
-) -> None:
-    rules(training_questions=5, training_right=4)
-    gold(5), twin()
-    for _ in range(5):
-        give(ann, choice=1)
-    slot = give(ann)
-    assert not slot.gold
-    assert slot.provisional
-    assert _judge(ann).cause == "training"
-
-
-def test_training_is_skipped_if_there_are_too_few_questions(db: Any, rules: Any, ann: Any) -> None:
-    rules(training_questions=5, training_right=4)
-    gold(4), twin()
-    slot = give(ann)
-    assert not slot.gold
-    assert not slot.provisional
+def _train(browser: Any, *, wrong: bool = False) -> Iterator[str]:
+    """Answer two training questions; yield the page before each answer and after it."""
+    for _ in range(2):
+        browser.post("/judge/next/", {"key": new_key()})
+        yield browser.get("/judge/").content.decode()
+        held = browser.person.slots.get(answered_at=None)
+        choice = 1 - held.problem.answer if wrong else held.problem.answer
+        sent = {"key": new_key(), "problem": held.ref, "choice": choice}
+        yield browser.post("/judge/answer/", sent, follow=True).content.decode()
 
 
 @pytest.mark.parametrize("pace", [0, 3])
 def test_training_pages_show_progress_and_result(
-    db: Any, rules: Any, ann: Any, visit: Any, pace: int
+    rules: Any, contributor: Any, visit: Any, pace: int
 ) -> None:
     """The last page says that votes count or that they are on hold, not both."""
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
-    save_agreement(ann)
-    browser = visit(ann)
+    browser = visit(contributor())
     assert "Start with a short training" in browser.get("/judge/").content.decode()
-    pages = []
-    for _ in range(2):
-        browser.post("/judge/next/", {"key": new_key()})
-        held = ann.slots.get(answered_at=None)
-        sent = {"key": new_key(), "problem": held.ref, "choice": held.problem.answer}
-        pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
-    assert "A jug is heavier than a cup." in pages[0]
-    assert "Training: you have answered 1 of 2 questions, 1 of them correctly." in pages[0]
-    assert "You have passed the training" in pages[1]
-    told = ["votes count from now on" in pages[1], "Your votes are on hold" in pages[1]]
+    _, first, _, last = _train(browser)
+    assert "A jug is heavier than a cup." in first
+    assert "Training: you have answered 1 of 2 questions, 1 of them correctly." in first
+    assert "You have passed the training" in last
+    told = ["votes count from now on" in last, "Your votes are on hold" in last]
     assert told == [pace == 0, pace > 0]
     assert "Start with a short training" not in browser.get("/judge/").content.decode()
 
 
 def test_pages_say_that_votes_wait_after_a_failed_training(
-    db: Any, rules: Any, ann: Any, visit: Any
+    rules: Any, contributor: Any, visit: Any
 ) -> None:
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
-    save_agreement(ann)
-    browser, pages = visit(ann), []
-    for number in (1, 2):
-        browser.post("/judge/next/", {"key": new_key()})
-        shown = browser.get("/judge/").content.decode()
-        assert f"Training question {number} of 2" in shown
-        held = ann.slots.get(answered_at=None)
-        sent = {"key": new_key(), "problem": held.ref, "choice": 1 - held.problem.answer}
-        pages.append(browser.post("/judge/answer/", sent, follow=True).content.decode())
+    browser = visit(contributor())
+    pages = list(_train(browser, wrong=True))
+    assert [f"Training question {n} of 2" in pages[2 * n - 2] for n in (1, 2)] == [True, True]
     wait = "You can judge, but your votes count only after a moderator has approved them."
-    assert [wait in page for page in pages] == [False, True]
-    assert "Try again with other questions" not in pages[1]
-    assert give(ann).provisional
+    assert [wait in page for page in pages[1::2]] == [False, True]
+    assert "Try again with other questions" not in pages[3]
+    assert give(browser.person).provisional
     page = browser.get("/judge/").content.decode()
     assert "There is nothing for you to judge now" in page
-    assert "You have not passed the training." in page
+    assert "our votes are on hold" in page
+    for path in ("/judge/", "/judge/history/"):
+        assert "You have not passed the training." in browser.get(path).content.decode()
     assert "Your votes are on hold" in browser.get("/people/news/").content.decode()
 
 
-def test_paid_votes_on_hold_need_moderator_and_market(
-    db: Any, rules: Any, person: Any, eva: Any
-) -> None:
+def test_paid_votes_on_hold_need_moderator_and_market(rules: Any, person: Any, eva: Any) -> None:
     rules(hold_pace_seconds=3, judges=1)
     problems = singles(2)
     ann, bob = person("ann", hired=True, is_judge=True), person("bob", hired=True, is_judge=True)
@@ -589,15 +553,3 @@ def test_paid_votes_on_hold_need_moderator_and_market(
     assert _states(problems) == ["valid", "judging"]
     assert include_paid_votes(bob.pk, "approved") == 1
     assert _states(problems) == ["valid", "valid"]
-
-
-def test_judge_on_hold_sees_a_notice_and_the_reason(db: Any, contributor: Any, visit: Any) -> None:
-    twin(halves=1)
-    ann = contributor(is_judge=True)
-    assert lease_next_problem(ann) is not None
-    client = visit(ann)
-    assert "your votes are on hold" not in client.get("/judge/").content.decode()
-    put_on_hold(lock_judge(ann), TRAINING)
-    assert "your votes are on hold" in client.get("/judge/").content.decode()
-    why = client.get("/judge/history/").content.decode()
-    assert "You have not passed the training." in why

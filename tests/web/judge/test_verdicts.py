@@ -50,7 +50,7 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
 @examples(20, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
 def test_verdicts_equal_those_of_the_exported_votes(
-    db: Any, person: Any, tmp_path: Path, votes: Any
+    person: Any, tmp_path: Path, votes: Any
 ) -> None:
     """`filter_by_votes` gives the site's state and reasons for the exported files."""
     with transaction.atomic():
@@ -77,7 +77,7 @@ def test_verdicts_equal_those_of_the_exported_votes(
         ([(0, 0, False, False)] * 3, "local context"),
     ],
 )
-def test_each_rejection_rule_has_its_reason(db: Any, person: Any, votes: Any, reason: str) -> None:
+def test_each_rejection_rule_has_its_reason(person: Any, votes: Any, reason: str) -> None:
     """Reasons are translated for the reader; the log has them in English."""
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
@@ -87,7 +87,7 @@ def test_each_rejection_rule_has_its_reason(db: Any, person: Any, votes: Any, re
     assert logged == problem.reasons[0]
 
 
-def test_responses_have_one_pseudonym_per_judge(db: Any, ann: Any) -> None:
+def test_responses_have_one_pseudonym_per_judge(ann: Any) -> None:
     first, second = singles(2)
     give(ann), give(ann)
     found = list(iter_responses([first, second]))
@@ -95,7 +95,7 @@ def test_responses_have_one_pseudonym_per_judge(db: Any, ann: Any) -> None:
     assert [response.purpose for response in found] == ["local", "validate"] * 2
 
 
-def test_excluding_a_vote_reopens_a_decided_problem(db: Any, person: Any, eva: Any) -> None:
+def test_excluding_a_vote_reopens_a_decided_problem(person: Any, eva: Any) -> None:
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -114,7 +114,7 @@ def test_excluding_a_vote_reopens_a_decided_problem(db: Any, person: Any, eva: A
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
 
-def test_including_votes_again_closes_the_extra_slots(db: Any, person: Any, eva: Any) -> None:
+def test_including_votes_again_closes_the_extra_slots(person: Any, eva: Any) -> None:
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -128,9 +128,7 @@ def test_including_votes_again_closes_the_extra_slots(db: Any, person: Any, eva:
     assert fresh(problem).state == "valid"
 
 
-def test_excluding_votes_can_flip_the_verdict(
-    db: Any, rules: Any, person: Any, eva: Any, bob: Any
-) -> None:
+def test_excluding_votes_can_flip_the_verdict(rules: Any, person: Any, eva: Any, bob: Any) -> None:
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(person("a"), 1)
@@ -146,9 +144,7 @@ def test_excluding_votes_can_flip_the_verdict(
     assert fresh(problem).state == "valid"
 
 
-def test_excluding_votes_keeps_a_moderators_decision(
-    db: Any, rules: Any, eva: Any, ann: Any
-) -> None:
+def test_excluding_votes_keeps_a_moderators_decision(rules: Any, eva: Any, ann: Any) -> None:
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(ann, 1)
@@ -157,14 +153,15 @@ def test_excluding_votes_keeps_a_moderators_decision(
     assert fresh(problem).state == "valid"
 
 
-def test_only_another_moderator_can_exclude_votes(db: Any, ann: Any, eva: Any) -> None:
+def test_only_another_moderator_can_exclude_votes(ann: Any, eva: Any) -> None:
     """A reason is required."""
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
             change_votes(somebody, "exclude", by, reason)
 
 
-def test_agreement_equals_that_of_the_table_of_votes(db: Any, person: Any) -> None:
+def test_agreement_and_stats_equal_those_of_the_table_of_votes(person: Any, eva: Any) -> None:
+    """A problem that a moderator accepts against the votes counts as judged and valid."""
     none = measure_agreement()
     assert [none[name] for name in ("problems", "pairs", "alpha", "alpha_of")] == [0, None, None, 0]
     problems = singles(3)
@@ -179,9 +176,15 @@ def test_agreement_equals_that_of_the_table_of_votes(db: Any, person: Any) -> No
     assert found["alpha"] is not None
     assert found["alpha"].value == pytest.approx(expected)
     assert found["alpha_of"] == len(problems)
+    columns = ("problems", "judged", "valid", "rejected")
+    assert [get_stats()[name] for name in columns] == [2, 3, 2, 1]
+    move(fresh(problems[-1]), State.VALID, actor=eva, kind="accept")
+    unjudged = [half.pk for half in twin(opened=False)]
+    Problem.objects.filter(pk__in=unjudged).update(state="valid")
+    assert [get_stats()[name] for name in columns] == [5, 3, 3, 0]
 
 
-def test_neither_is_a_disagreement_in_alpha(db: Any, person: Any) -> None:
+def test_neither_is_a_disagreement_in_alpha(person: Any) -> None:
     singles(3)
     for name in "abc":
         judge = person(name)
@@ -194,24 +197,8 @@ def test_neither_is_a_disagreement_in_alpha(db: Any, person: Any) -> None:
     assert measure_agreement()["alpha"].value == pytest.approx(expected)
 
 
-def test_stats_count_only_voted_problems_as_judged(db: Any, person: Any) -> None:
-    """A problem that a moderator accepts against the votes counts as judged and valid."""
-    *_valid, last = singles(3)
-    for name, choices in (("a", (0, 0, 1)), ("b", (0, 1, 1)), ("c", (0, 0, 1))):
-        judge = person(name)
-        for choice in choices:
-            give(judge, choice)
-    columns = ("problems", "judged", "valid", "rejected")
-    found = get_stats()
-    assert [found[name] for name in columns] == [2, 3, 2, 1]
-    move(fresh(last), State.VALID, actor=person("moderator"), kind="accept")
-    Problem.objects.filter(pk__in=[half.pk for half in twin(opened=False)]).update(state="valid")
-    found = get_stats()
-    assert [found[name] for name in columns] == [5, 3, 3, 0]
-
-
 def test_judges_are_compared_with_the_majority_of_others(
-    db: Any, person: Any, monkeypatch: pytest.MonkeyPatch
+    person: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Problems on which the others are tied are counted separately."""
     monkeypatch.setattr(votes, "CHUNK", 3)
