@@ -10,7 +10,7 @@ from typing import Any
 from tests.web.judge.making import give, singles, twin
 
 __all__ = [
-    "arrival", "export", "give", "link", "singles", "study", "twin", "worker", "working",
+    "arrival", "export", "give", "judged", "link", "singles", "study", "twin", "worker", "working",
 ]  # fmt: skip
 
 _numbers = itertools.count(1)
@@ -69,3 +69,14 @@ def export(path: Path, rows: Iterable[tuple[int, str]], *, code: str = "DONE1") 
                           "2026-10-25T12:27:09.179000Z", "", "", "", "612", code, "389",
                           "Czech, English", "25"])  # fmt: skip
     return path
+
+
+def judged(made: Any = None, choice: int | None = None, *, n: int = 1) -> tuple[Any, Any]:
+    """Let worker `n` judge a new problem; return the participation and the problem.
+
+    The study asks for one problem unless another study is given.
+    """
+    (half,) = twin(halves=1)
+    part = working(made or study(1)[0], n)
+    give(part.person, choice)
+    return part, half

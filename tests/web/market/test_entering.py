@@ -71,9 +71,8 @@ def test_one_id_has_one_participation_in_one_browser(visit: Any) -> None:
     first, other = visit(), visit()
     _start_study(first, token)
     part = made.participations.get()
-    first.cookies.pop(
-        settings.SESSION_COOKIE_NAME
-    )  # a double click: the answer to the first never arrived
+    # A double click: the answer to the first never arrived.
+    first.cookies.pop(settings.SESSION_COOKIE_NAME)
     assert _start_study(first, token).status_code == 302
     assert made.participations.get() == part
     assert first.get("/study/", follow=True).status_code == 200
@@ -180,10 +179,8 @@ def test_accounts_and_busy_workers_cannot_start_a_study(ann: Any, visit: Any) ->
     assert _start_study(browser, second).status_code == 409
     elsewhere = visit()
     assert _start_study(elsewhere, second).status_code == 409
-    assert (
-        "Your id is already in use in another study on this site."
-        in elsewhere.post("/study/welcome/").content.decode()
-    )
+    page = elsewhere.post("/study/welcome/").content.decode()
+    assert "Your id is already in use in another study on this site." in page
 
 
 def test_worker_cannot_judge_own_text_from_the_same_browser(visit: Any) -> None:

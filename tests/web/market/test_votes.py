@@ -18,9 +18,7 @@ pytestmark = pytest.mark.usefixtures("db")
 
 
 def test_vote_of_a_worker_takes_a_slot_but_decides_nothing(ann: Any) -> None:
-    made, _ = m.study(1)
-    half = m.twin(halves=1)[0]
-    m.give(m.working(made).person)
+    _part, half = m.judged()
     assert fresh(half).state == "judging"
     assert lease_next_problem(ann) is None
     assert list(iter_responses([half])) == []
@@ -77,10 +75,7 @@ def test_confirmed_votes_decide_once() -> None:
 
 def test_rejected_votes_free_their_slots(ann: Any) -> None:
     """A rejection can be reversed."""
-    made, _ = m.study(1)
-    half = m.twin(halves=1)[0]
-    part = m.working(made)
-    m.give(part.person, 1)
+    part, half = m.judged(choice=1)
     assert exclude_paid_votes(part.pk, "rejected") == 1
     assert exclude_paid_votes(part.pk, "rejected") == 0
     slot = lease_next_problem(ann)
@@ -92,10 +87,7 @@ def test_rejected_votes_free_their_slots(ann: Any) -> None:
 
 
 def test_rejecting_confirmed_votes_reopens_the_problem() -> None:
-    made, _ = m.study(1, trust=True)
-    half = m.twin(halves=1)[0]
-    part = m.working(made)
-    m.give(part.person)
+    part, half = m.judged(m.study(1, trust=True)[0])
     assert fresh(half).state == "valid"  # the study trusts
     assert include_paid_votes(part.pk, "approved") == 0
     assert exclude_paid_votes(part.pk, "rejected") == 1
@@ -120,10 +112,7 @@ def test_problem_waits_for_its_provisional_votes(rules: Any, person: Any, ann: A
 
 
 def test_market_cannot_include_votes_a_moderator_excluded(eva: Any, ann: Any) -> None:
-    made, _ = m.study(1)
-    half = m.twin(halves=1)[0]
-    part = m.working(made)
-    m.give(part.person, 1)
+    part, half = m.judged(choice=1)
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert include_paid_votes(part.pk, "approved") == 0
     assert fresh(half).state == "judging"
@@ -133,10 +122,7 @@ def test_market_cannot_include_votes_a_moderator_excluded(eva: Any, ann: Any) ->
 
 def test_moderator_cannot_include_votes_the_market_rejected(eva: Any) -> None:
     """After the market's approval, they can be excluded and included like any other vote."""
-    made, _ = m.study(1)
-    half = m.twin(halves=1)[0]
-    part = m.working(made)
-    m.give(part.person)
+    part, half = m.judged()
     exclude_paid_votes(part.pk, "rejected")
     assert change_votes(part.person, "include", eva, "why not") == 0
     include_paid_votes(part.pk, "approved after all", refused=True)
@@ -148,9 +134,7 @@ def test_moderator_cannot_include_votes_the_market_rejected(eva: Any) -> None:
 
 
 def test_reopened_problem_gets_no_slot_for_a_waiting_vote() -> None:
-    made, _ = m.study(1)
-    half = m.twin(halves=1)[0]
-    m.give(m.working(made).person)
+    _part, half = m.judged()
     close_slots(half)
     open_slots(half)
     assert Slot.objects.filter(problem=half).count() == 1

@@ -102,10 +102,7 @@ def test_leaving_a_study_frees_the_held_problem(db: Any, ann: Any, visit: Any) -
 
 
 def test_returned_or_rejected_worker_sees_no_code(db: Any, visit: Any) -> None:
-    made, _ = m.study(1)
-    m.twin(halves=1)
-    part = m.working(made)
-    m.give(part.person)
+    part, _half = m.judged()
     finish_participation(part)
     browser = visit(part.person)
     assert "DONE1" in browser.get("/study/").content.decode()
@@ -147,9 +144,8 @@ def test_twins_count_as_work_until_they_are_withdrawn(db: Any, visit: Any) -> No
     assert measure_workload(part).done == 1
     assert _choose_first_state(part.person, []) == "held"
     assert _choose_first_state(Person(name="ann"), []) == "judging"
-    assert (
-        "1 of 2" in browser.get("/write/").content.decode()
-    )  # the link back to the study, on every page
+    # The link back to the study is on every page.
+    assert "1 of 2" in browser.get("/write/").content.decode()
 
 
 def test_perturbed_problems_do_not_count_as_twins(db: Any) -> None:
