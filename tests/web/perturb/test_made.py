@@ -22,10 +22,8 @@ def test_unavailable_model_does_not_block_a_submission(client: Any) -> None:
     assert "Its weights could not be read." in page
     made = client.post("/perturb/root/", form(against="one")).headers["Location"]
     page = text(client.get(made))
-    assert (
-        "Its weights could not be read. The sentence is stored; the model will answer later."
-        in page
-    )
+    why = "Its weights could not be read. The sentence is stored; the model will answer later."
+    assert why in page
 
 
 def test_predictions_are_shown_with_probabilities(client: Any, ann: Any, root: Any) -> None:
@@ -58,65 +56,46 @@ def test_predictions_are_shown_with_probabilities(client: Any, ann: Any, root: A
     assert "The sentence was found valid, so this counts." in plain(text(client.get(where)))
 
 
+FOOLED, RIGHT = [0.0, -1.0], [-1.0, 0.0]
+"""Scores of a model that is fooled, and of one that is not."""
+
+
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("reader", "fields", "scores", "said"),
     [
-        ("rejected", "The sentence was rejected, so it does not count as fooling a model."),
-        ("withdrawn", "The sentence was withdrawn, so it does not count as fooling a model."),
-        ("revised", "The sentence was replaced by a revision, which counts in its place."),
+        *(
+            ("ann", {"state": state}, FOOLED, f"did not give this answer. The sentence was {why}")
+            for state, why in (
+                ("rejected", "rejected, so it does not count as fooling a model."),
+                ("withdrawn", "withdrawn, so it does not count as fooling a model."),
+                ("revised", "replaced by a revision, which counts in its place."),
+            )
+        ),
+        (
+            "ann", {"state": "valid", "embargo": True}, FOOLED,
+            "You fooled 1 of 1 models. The sentence is under embargo; this counts once",
+        ),
+        ("", {"state": "valid"}, FOOLED, "1 of 1 models is fooled."),
+        ("", {"state": "valid"}, RIGHT, "Not fooled: the model gave this answer, too."),
+        ("ann", {}, [0.5, 0.5], "Not fooled: the model could not decide."),
+        ("ann", {}, [-3.0, -3.0], "Not fooled: the model could not decide."),
     ],
-)
-def test_rejected_or_replaced_version_fools_no_model(
-    client: Any, ann: Any, root: Any, state: str, said: str
-) -> None:
-    one = model("one")
-    made = send(ann, root)
-    answer_as(one, made, [0.0, -1.0])
-    made.state = state
-    made.save()
-    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
-    assert f"1 of 1 models did not give this answer. {said}" in told
-    assert "Another answer" in told
-    assert "ooled 1" not in told
-    assert "this counts" not in told
-
-
-def test_version_under_embargo_does_not_count_yet(client: Any, ann: Any, root: Any) -> None:
-    one = model("one")
-    made = send(ann, root)
-    answer_as(one, made, [0.0, -1.0])
-    made.state, made.embargo = "valid", True
-    made.save()
-    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
-    assert "You fooled 1 of 1 models. The sentence is under embargo; this counts once" in told
-
-
-def test_verdict_for_other_readers_omits_you(db: Any, ann: Any, root: Any, visit: Any) -> None:
-    one = model("one")
-    made = send(ann, root)
-    made.state = "valid"
-    made.save()
-    for scores, said in (
-        ([0.0, -1.0], "1 of 1 models is fooled."),
-        ([-1.0, 0.0], "Not fooled: the model gave this answer, too."),
-    ):
-        answer_as(one, made, scores)
-        told = plain(text(visit().get(f"/perturb/made/{made.ref}/")))
-        assert said in told
-        assert "You fooled" not in told
-
-
-@pytest.mark.parametrize("scores", [[0.5, 0.5], [-3.0, -3.0]])
-def test_undecided_model_is_not_fooled(
-    client: Any, ann: Any, root: Any, scores: list[float]
+)  # fmt: skip
+def test_verdict_depends_on_state_scores_and_reader(
+    db: Any, ann: Any, root: Any, visit: Any, reader: str, fields: Any, scores: Any, said: str
 ) -> None:
     one = model("one")
     made = send(ann, root)
     assert made.answer == 1
     answer_as(one, made, scores)
-    told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
-    assert "Not fooled: the model could not decide." in told
-    assert "You fooled" not in told
+    Problem.objects.filter(pk=made.pk).update(**fields)
+    told = plain(text(visit(ann if reader else None).get(f"/perturb/made/{made.ref}/")))
+    assert said in told
+    assert ("ooled 1" in told) is said.startswith("You fooled")
+    if "did not give" in said:
+        assert "1 of 1 models did not" in told
+        assert "Another answer" in told
+        assert "this counts" not in told
 
 
 def test_page_polls_until_all_predictions_arrive(client: Any, ann: Any, root: Any) -> None:
@@ -131,10 +110,9 @@ def test_page_polls_until_all_predictions_arrive(client: Any, ann: Any, root: An
     answer_as(one, made, [-1.0, 0.0])
     answer = client.get(where, headers=htmx)
     assert answer.status_code == 200
-    assert 'hx-swap-oob="innerHTML:#verdict">Not fooled: the model gave this answer, too.' in text(
-        answer
-    )
-    assert "hx-get" not in text(answer)
+    page = text(answer)
+    assert 'hx-swap-oob="innerHTML:#verdict">Not fooled: the model gave this answer, too.' in page
+    assert "hx-get" not in page
 
 
 @pytest.mark.parametrize(

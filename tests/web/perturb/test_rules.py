@@ -207,6 +207,11 @@ def test_simultaneous_equal_sentences_are_entered_once(
     assert Version.objects.filter(parent=None).count() == 1
 
 
+def _revise(person: Any, old: Any, what: Any, key: str = KEY) -> Any:
+    """Replace a version as a person does."""
+    return create_version(Position.for_revision(person, fresh(old)), what, key)
+
+
 def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, root: Any) -> None:
     """It has the old version's parent and readers; children stay below the old version."""
     old = send(ann, root)
@@ -215,8 +220,8 @@ def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, ro
     assert is_revisable(ann, old)
     assert not is_revisable(bob, old)
     assert not is_revisable(ann, root)
-    new = create_version(Position.for_revision(ann, old), typed(CHILD, 0), KEY)
-    assert create_version(Position.for_revision(ann, old), typed(CHILD, 0), KEY) == new
+    new = _revise(ann, old, typed(CHILD, 0))
+    assert _revise(ann, old, typed(CHILD, 0)) == new
     assert new.twin.revises == old.twin
     assert (new.sentence, new.answer, new.version.parent) == (CHILD, 0, root)
     assert fresh(old).state == "revised"
@@ -224,23 +229,16 @@ def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, ro
     assert Seen.objects.filter(person=bob, twin=new.twin).exists()
     assert [row.pk for row in get_path(below)] == [root.pk, old.pk, below.pk]
     with pytest.raises(InputError, match="can’t be revised"):
-        create_version(Position.for_revision(ann, old), typed(GRANDCHILD), "m" * 32)
+        _revise(ann, old, typed(GRANDCHILD), "m" * 32)
     Problem.objects.filter(pk=new.pk).update(state="rejected")
-    assert (
-        create_version(
-            Position.for_revision(ann, Problem.objects.get(pk=new.pk)), typed(CHILD), "n" * 32
-        ).state
-        == "judging"
-    )
+    assert _revise(ann, new, typed(CHILD), "n" * 32).state == "judging"
 
 
 def test_revision_of_an_embargoed_version_is_embargoed(db: Any, ann: Any, root: Any) -> None:
     model("one")
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
-    new = create_version(
-        Position.for_revision(ann, Problem.objects.get(pk=old.pk)), typed(GRANDCHILD), KEY
-    )
+    new = _revise(ann, old, typed(GRANDCHILD))
     assert new.embargo
     assert not Prediction.objects.filter(problem=new).exists()
 

@@ -30,16 +30,9 @@ def test_complete_twin_passes_every_check(site: Any) -> None:
 
 
 def test_checklist_contains_every_structural_rule(site: Any) -> None:
+    options, origin = ("kettle", "bucket"), Origin(anchor="water")
     halves = [
-        Problem(
-            name,
-            FORM[f"sentence_{n}"],
-            ("kettle", "bucket"),
-            n - 1,
-            "t",
-            None,
-            Origin(anchor="water"),
-        )
+        Problem(name, FORM[f"sentence_{n}"], options, n - 1, "t", origin=origin)
         for n, name in ((1, "a"), (2, "b"))
     ]
     checked = examine_structure(Dataset(halves)).checked
@@ -77,7 +70,7 @@ def test_each_broken_rule_has_advice(
     site: Any, changes: dict[str, str], rule: str, half: int | None, figure: str, advice: str
 ) -> None:
     check = _run_checks(**changes)[rule, half]
-    assert check.verdict != "pass"
+    assert check.verdict in ("fail", "todo")
     assert check.figure == figure
     assert advice in check.advice
 
@@ -110,13 +103,9 @@ def test_anchor_is_the_drawn_words_in_both_halves(site: Any) -> None:
     assert find_shared_anchors(both, ()) == ""
 
 
-def test_function_word_as_anchor_fails(site: Any) -> None:
-    """WinoGrande refused such anchors, too."""
+def test_anchor_is_no_function_word_and_may_be_missing(site: Any) -> None:
+    """WinoGrande refused such anchors, too. The revision of a twin without anchor needs none."""
     assert _run_checks(("because",))["function word", None].verdict == "fail"
-
-
-def test_twin_without_anchors_has_no_anchor_checks(site: Any) -> None:
-    """The revision of such a twin needs no anchor."""
     assert not {rule for rule, _half in _run_checks(())} & {"anchor", "function word"}
 
 

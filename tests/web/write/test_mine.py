@@ -1,12 +1,15 @@
-"""The pages of one's own twins and versions: votes, appeals, withdrawal and revision."""
+"""The pages of one's own twins and versions: counts, votes, appeals, withdrawal and revision."""
 
 from typing import Any
 
+import pytest
+from django.core.cache import cache
 from django.utils import timezone
 
 from tests.web.lineaged import child, root
 from tests.web.making import fresh, single
-from tests.web.write.conftest import FORM, send, text
+from tests.web.write.conftest import FORM, send, submitted, text
+from winosmith.web import _cache
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import withdraw_twin
@@ -17,6 +20,7 @@ from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 from winosmith.web.write.models import Draft
+from winosmith.web.write.page import count_problems
 
 
 def test_votes_are_shown_without_names_after_the_decision(
@@ -79,11 +83,14 @@ def test_twin_is_revised_and_withdrawn_by_buttons(client: Any, one: Any) -> None
     assert {half.state for half in new.problems.all()} == {"withdrawn"}
 
 
-def test_held_twin_shows_the_reason(client: Any, one: Any, rules: Any) -> None:
+def test_held_twin_shows_the_reason_if_there_is_one(client: Any, one: Any, rules: Any) -> None:
     rules(words_to_flag=("garden",))
-    page = text(client.get(send(client, one).headers["Location"]))
-    assert "A moderator will check your text first" in page
+    where, waits = send(client, one).headers["Location"], "A moderator will check your text first"
+    page = text(client.get(where))
+    assert waits in page
     assert "words on this site&#x27;s list: garden" in page
+    rules(words_to_flag=())
+    assert f"<p>{waits}.</p>" in text(client.get(where))
 
 
 def test_half_that_waits_for_the_other_is_marked(client: Any, one: Any) -> None:
@@ -150,14 +157,6 @@ def _vote(half: Any, judge: Any, choice: int) -> None:
     settle_votes(fresh(half))
 
 
-def test_held_half_without_a_reason_shows_none(client: Any, one: Any) -> None:
-    where = send(client, one).headers["Location"]
-    Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.HELD)
-    page = text(client.get(where))
-    assert "A moderator will check your text first." in page
-    assert "because" not in page.partition("A moderator will check your text first")[2][:20]
-
-
 def _get_page(client: Any, problem: Any = None) -> str:
     path = f"/write/mine/{problem.twin.ref}/" if problem else "/write/mine/"
     answer = client.get(path)
@@ -207,3 +206,33 @@ def test_versions_survive_the_withdrawal_of_their_parent(db: Any, ann: Any, bob:
     assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
     assert as_problem(Problem.objects.get(pk=made.pk)) == before
     assert get_path(made) == [top, middle, made]
+
+
+def test_counts_include_only_the_persons_own_sentences(
+    db: Any, ann: Any, bob: Any, rules: Any
+) -> None:
+    """Each half of a twin counts as a sentence; the site's count includes all people."""
+    rules(review="none")
+    first, _second, third = submitted(ann), submitted(ann), submitted(ann)
+    submitted(bob)
+    Problem.objects.filter(twin=first).update(state="valid")
+    Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
+    rules(goal=12)
+    found = count_problems(ann)
+    assert (found.today, found.waiting, found.judging, found.valid) == (6, 0, 3, 3)
+    assert (found.site, found.goal, found.percent_of_goal) == (3, 12, 25)
+    assert count_problems(None).today == 0
+
+
+def test_cached_counts_belong_to_one_writer(
+    db: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The counts of many problems are cached for a moment."""
+    monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 2)
+    submitted(ann)
+    assert count_problems(ann).judging == 2
+    submitted(ann)
+    assert (count_problems(ann).judging, count_problems(bob).judging) == (2, 0)
+    cache.clear()
+    assert (count_problems(ann).judging, count_problems(ann).waiting) == (2, 2)
+    cache.clear()

@@ -1,11 +1,12 @@
-"""Rules for submitting, revising and withdrawing twins."""
+"""Rules for drafts, and for submitting, revising and withdrawing twins."""
 
 from typing import Any
 
 import pytest
 
 from tests.web.making import fresh
-from tests.web.write.conftest import ANCHORS, FORM, submitted, typed
+from tests.web.together import at_once
+from tests.web.write.conftest import ANCHORS, FORM, draft, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
@@ -15,7 +16,18 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import Done
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Problem, Remembered, Twin
-from winosmith.web.write.rules import TwinInput, _find_faults, open_revision, to_input
+from winosmith.web.write.rules import (
+    MAX_DRAFTS,
+    StaleDraftError,
+    TwinInput,
+    _find_faults,
+    get_draft,
+    list_drafts,
+    open_revision,
+    redraw_topic,
+    save_draft,
+    to_input,
+)
 
 
 def test_submitted_twin_goes_to_the_judges(db: Any, ann: Any) -> None:
@@ -23,10 +35,8 @@ def test_submitted_twin_goes_to_the_judges(db: Any, ann: Any) -> None:
     halves = list(twin.problems.all())
     assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
     assert (twin.domain, twin.source, twin.licence) == ("physical", "crowd", "CC-BY-4.0")
-    assert {half.sentence: half.answer for half in halves} == {
-        FORM["sentence_1"]: 0,
-        FORM["sentence_2"]: 1,
-    }
+    answers = {half.sentence: half.answer for half in halves}
+    assert answers == {FORM["sentence_1"]: 0, FORM["sentence_2"]: 1}
     assert {half.state for half in halves} == {"judging"}
     assert len({twin.ref, *(half.ref for half in halves)}) == 3
     for half in halves:
@@ -175,3 +185,43 @@ def test_released_or_valid_twin_cannot_be_revised(db: Any, ann: Any) -> None:
     Problem.objects.filter(twin=released).update(released=True)
     assert not may_revise(ann, valid)
     assert not may_revise(ann, released)
+
+
+def test_stale_version_never_overwrites_a_draft(database: Any, ann: Any) -> None:
+    """Of sixteen windows that save the same version, one succeeds and the others are refused."""
+    one = draft(ann)
+
+    def write(number: int) -> str:
+        try:
+            return str(save_draft(one, typed(option_1=f"kettle {number}"), 0).version)
+        except StaleDraftError as stale:
+            return str(stale.draft.typed["option_1"])
+
+    results = sorted(at_once(write, range(16)))
+    now = get_draft(ann, one.ref)
+    assert now.version == 1
+    assert results == ["1", *[now.typed["option_1"]] * 15]
+
+
+def test_drafts_are_private_and_limited_in_number(db: Any, ann: Any, bob: Any) -> None:
+    """Untouched topics are not listed as drafts."""
+    one = draft(ann)
+    assert get_draft(bob, one.ref) is None
+    assert get_draft(None, one.ref) is None
+    assert list_drafts(ann) == []
+    save_draft(one, typed(), 0)
+    assert list_drafts(ann) == [one]
+    for _number in range(MAX_DRAFTS - 1):
+        draft(ann)
+    with pytest.raises(InputError, match="finish or discard"):
+        draft(ann)
+
+
+def test_redrawing_words_or_topic_keeps_the_text(db: Any, ann: Any) -> None:
+    one = save_draft(draft(ann), typed(), 0)
+    words = redraw_topic(one, "words")
+    assert (words.topic, words.version) == ("Water a garden", 2)
+    assert set(words.anchors) != {"water", "garden", "hose"}
+    other = redraw_topic(words, "topic")
+    assert other.topic != "Water a garden"
+    assert other.typed == typed().as_form()
