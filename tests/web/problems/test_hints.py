@@ -1,12 +1,9 @@
 """Hints: what each reports, ignores and hides."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import override_settings
 
 from tests.web.making import single
 from winosmith import Dataset, Problem, formats, practice
@@ -42,21 +39,15 @@ pytestmark = pytest.mark.usefixtures("site")
 )
 def test_listed_word_is_found_in_every_spelling(text: str) -> None:
     assert find_flagged_words(text, ["idiot"]) == ["idiot"]
-
-
-@pytest.mark.parametrize("text", ["idiotic", "It was idiosyncratic.", "", "an id iot"])
-def test_listed_word_does_not_match_inside_other_words(text: str) -> None:
-    assert find_flagged_words(text, ["idiot"]) == []
+    for other in ("idiotic", "It was idiosyncratic.", "", "an id iot"):
+        assert find_flagged_words(other, ["idiot"]) == []
 
 
 def test_phrases_and_prefixes_can_be_listed() -> None:
     """A phrase matches over any whitespace; a final star matches every word with the prefix."""
     text = "The old  geezer babbled (a*b)."
-    assert find_flagged_words(text, ["Old Geezer", "babb*", "a*b", "*", " "]) == [
-        "Old Geezer",
-        "babb*",
-        "a*b",
-    ]
+    listed = ["Old Geezer", "babb*", "a*b"]
+    assert find_flagged_words(text, [*listed, "*", " "]) == listed
 
 
 @pytest.mark.parametrize(
@@ -69,9 +60,13 @@ def test_phrases_and_prefixes_can_be_listed() -> None:
         ("Call +49 30 1234567 now.", ["+49 30 1234567"]),
         ("Call (212) 555-0134 or 555-0134.", ["(212) 555-0134", "555-0134"]),
         ("Call 212.555.0134.", ["212.555.0134"]),
+        ("From 1990-2000 it cost 1,000,000 dollars at 10:30 on 2020-11-21.", []),
+        ("He got up at 7.30 and ran 12.5 miles.", []),
+        ("It ended.Then it began, e.g. in Ann's car etc. and so on.", []),
+        ("They won 3-1 (2-0) against 11 players.", []),
     ],
 )
-def test_contact_data_is_found(text: str, found: list[str]) -> None:
+def test_contact_data_is_found_but_not_dates_prices_and_scores(text: str, found: list[str]) -> None:
     assert find_contact_data(text) == found
 
 
@@ -82,44 +77,24 @@ def test_search_for_contact_data_takes_linear_time(many: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "From 1990-2000 it cost 1,000,000 dollars at 10:30 on 2020-11-21.",
-        "He got up at 7.30 and ran 12.5 miles.",
-        "It ended.Then it began, e.g. in Ann's car etc. and so on.",
-        "They won 3-1 (2-0) against 11 players.",
-    ],
-)
-def test_dates_prices_and_scores_are_not_contact_data(text: str) -> None:
-    assert find_contact_data(text) == []
-
-
-@pytest.mark.parametrize(
     ("text", "options", "found"),
     [
         ("The judge praised Barack Obama because _ won.", ["judge", "man"], ["Barack Obama"]),
         ("Angela Merkel met the press and _ smiled.", ["press"], ["Angela Merkel"]),
         ("He met Jean-Luc Picard's crew.", [], ["Jean-Luc Picard"]),
         ("Ann met J. Smith.", ["Ann"], ["J. Smith"]),
+        ("Robert thanked Samuel because _ was kind.", ["Robert", "Samuel"], []),
+        ("Yesterday Robert met Samuel.", ["Robert", "Samuel"], []),
+        ("After Ann left, Maria came. When Bob slept, Ben read.", [], []),
+        ("Ann, Bob and Mr. Smith went to New York on Christmas Eve.", [], []),
+        ("On Monday Morning they saw Lake Erie and Aunt Mary.", [], []),
+        ('It was late. Robert slept. "Maria," Ann said.', [], []),
     ],
 )
-def test_full_names_are_found(text: str, options: list[str], found: list[str]) -> None:
+def test_full_names_are_found_but_not_first_names_titles_and_places(
+    text: str, options: list[str], found: list[str]
+) -> None:
     assert find_full_names(text, options) == found
-
-
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        ("Robert thanked Samuel because _ was kind.", ["Robert", "Samuel"]),
-        ("Yesterday Robert met Samuel.", ["Robert", "Samuel"]),
-        ("After Ann left, Maria came. When Bob slept, Ben read.", []),
-        ("Ann, Bob and Mr. Smith went to New York on Christmas Eve.", []),
-        ("On Monday Morning they saw Lake Erie and Aunt Mary.", []),
-        ('It was late. Robert slept. "Maria," Ann said.', []),
-    ],
-)
-def test_first_names_titles_and_places_are_not_full_names(text: str, options: list[str]) -> None:
-    assert find_full_names(text, options) == []
 
 
 @pytest.mark.parametrize(
@@ -166,14 +141,14 @@ def _make_half(sentence: str) -> Any:
 TEXT = "The cup hit the jug on the table near the window, and because it was thin the _ broke."
 
 
-def test_each_kind_of_hint_lists_at_most_three_findings(db: Any) -> None:
+def test_each_kind_of_hint_lists_at_most_three_findings(db: Any, rules: Any) -> None:
     """Both halves contain the same text, but each kind is reported once."""
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
-    with override_settings(RULES=replace(settings.RULES, words_to_flag=("clod",))):
-        assert find_moderator_hints([_make_half(text), _make_half(text + " ")]) == [
-            "words on this site's list: clod",
-            "possible contact data: 555-0134, 555-0135, 555-0136, …",
-        ]
+    rules(words_to_flag=("clod",))
+    assert find_moderator_hints([_make_half(text), _make_half(text + " ")]) == [
+        "words on this site's list: clod",
+        "possible contact data: 555-0134, 555-0135, 555-0136, …",
+    ]
     assert find_moderator_hints([_make_half(TEXT)]) == []
 
 

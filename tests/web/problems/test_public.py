@@ -87,20 +87,21 @@ class World(NamedTuple):
     Attributes:
         root: Public root of the family.
         words: Rows by the word that only their sentence contains.
-        public: Words of the public sentences.
-        versions: Words of the public versions, without the root.
-        rejected: Number of problems counted as rejected.
-        told: Number of problems whose outcome, if any, may be shown.
+        public: Words of the public sentences; those of versions end in "a".
+        cases: The case of each half.
         author: Contributor of all problems.
     """
 
     root: Any
     words: dict[str, Any]
     public: set[str]
-    versions: set[str]
-    rejected: int
-    told: int
+    cases: list[Case]
     author: Any
+
+    @property
+    def versions(self) -> set[str]:
+        """The words of the public versions, without the root."""
+        return {word for word in self.public if word.endswith("a")}
 
 
 _numbers = count(1)
@@ -142,22 +143,18 @@ def twins(cases: Iterable[Case], author: Any) -> Iterator[tuple[Case, Any, Any]]
 def _make_world(author: Any, judge: Any) -> World:
     alpha = growing.model("alpha")
     root = growing.version(None, "The zq0000r cup hit the jug so the _ broke.", by=author)
-    words, public, versions = {"zq0000r": root}, {"zq0000r"}, set()
+    words, public, cases = {"zq0000r": root}, {"zq0000r"}, []
     growing.says(alpha, root)
-    cases = []
     for case, one, two in twins(CASES, author):
         Version.objects.create(
             problem=one, root=root, parent=root, step=1, declared=1, lineage=1, edit=1,
             digest=one.ref,
         )  # fmt: skip
         growing.says(alpha, one, right=False)
-        words[one.ref[1:]] = one
-        cases += [case, case.turned] if two else [case]
-        public |= {one.ref[1:]} if case.public else set()
-        versions |= {one.ref[1:]} if case.public else set()
-        if two is not None:
-            words[two.ref[1:]] = two
-            public |= {two.ref[1:]} if case.turned.public else set()
+        for row, its in ((one, case), (two, case.turned)) if two else ((one, case),):
+            words[row.ref[1:]] = row
+            cases.append(its)
+            public |= {row.ref[1:]} if its.public else set()
     now = timezone.now()
     Slot.objects.bulk_create(
         Slot(
@@ -169,8 +166,7 @@ def _make_world(author: Any, judge: Any) -> World:
     Verdict.objects.bulk_create(
         Verdict(problem=row, counts="1", valid=True, at=now) for row in words.values()
     )
-    rejected, told = sum(case.rejected for case in cases), sum(not case.waits for case in cases)
-    return World(root, words, public, versions, rejected, told + 1, author)
+    return World(root, words, public, cases, author)
 
 
 @pytest.fixture
@@ -275,13 +271,10 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     found = get_stats()
     yield "figures", found["problems"], public
     yield "words that can be found", indexed, public
-    yield "rejected", found["rejected"], world.rejected
-    yield "judges agree", judges_agree()["problems"], world.told
-    yield (
-        "whole twins",
-        found["twins"],
-        sum(f"{word[:-1]}b" in world.public for word in world.versions),
-    )
+    yield "rejected", found["rejected"], sum(case.rejected for case in world.cases)
+    yield "judges agree", judges_agree()["problems"], 1 + sum(not c.waits for c in world.cases)
+    whole = sum(f"{word[:-1]}b" in world.public for word in world.versions)
+    yield "whole twins", found["twins"], whole
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
     yield "site", count_problems(world.author).site, public

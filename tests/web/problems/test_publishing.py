@@ -1,15 +1,13 @@
-"""When halves become public: with their twin, or after a waiting time."""
+"""States, forms that act only once, and when halves become public: with their twin, or later."""
 
 import contextlib
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings as site
 from django.db import connection, transaction
 from django.db.models import F
 from hypothesis import HealthCheck, given, strategies as st
@@ -17,8 +15,9 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from tests.waiting import LONGEST
 from tests.web.conftest import BOTH
-from tests.web.making import fresh, vote
+from tests.web.making import fresh, single, vote
 from tests.web.problems.test_public import STATES, Case, twins
+from tests.web.together import at_once
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web import importing
@@ -26,8 +25,10 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge
 from winosmith.web.judge.trust import add_gold, get_askable_questions, settle_contest as settle
 from winosmith.web.moderate.queue import QueueFilters, filter_queue
+from winosmith.web.people.gates import new_key, process_once
+from winosmith.web.people.models import Person
 from winosmith.web.problems.family import lift_embargo, set_embargo
-from winosmith.web.problems.models import Problem as Row, State
+from winosmith.web.problems.models import Event, Problem as Row, State
 from winosmith.web.problems.states import (
     _get_due_problems,
     get_public_problems,
@@ -113,13 +114,13 @@ def test_half_becomes_public_after_14_days(db: Any) -> None:
         assert _are_public(one, two) == [True, True]
 
 
-def test_wait_days_sets_the_waiting_time(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=2))
+def test_wait_days_sets_the_waiting_time(db: Any, rules: Any) -> None:
+    rules(wait_days=2)
     one, two = _make_twin()
     _move(one, "valid")
     _let_time_pass([one], days=1)
     assert _are_public(one) == [False]
-    monkeypatch.setattr(site, "RULES", replace(site.RULES, wait_days=0))
+    rules(wait_days=0)
     _move(two, "held")
     assert _are_public(one) == [True]
     three, _four = _make_twin()
@@ -247,14 +248,12 @@ def test_simultaneous_verdicts_on_both_halves_publish_them(database: Any, ann: A
 
 def test_public_and_waiting_problems_use_partial_indexes(db: Any) -> None:
     """SQLite is without statistics here."""
-    from winosmith.web.problems.models import Problem
-
     with connection.cursor() as cursor:  # earlier tests may have left statistics
         cursor.execute("ANALYZE sqlite_master")
         if "sqlite_stat1" in connection.introspection.table_names(cursor):
             cursor.execute("DELETE FROM sqlite_stat1")
             cursor.execute("ANALYZE sqlite_master")
-    waiting = Problem.objects.filter(waits=True).order_by("-created", "-pk")
+    waiting = Row.objects.filter(waits=True).order_by("-created", "-pk")
     plans = {
         "problem_public": get_public_problems().order_by("-id")[:20].explain(),
         "problem_waits": _get_due_problems().values_list("twin", flat=True).explain(),
@@ -314,3 +313,28 @@ def test_no_half_is_published_before_the_other(
                 assert now or not (may and (free or was))
                 assert free or late or was or not now
         transaction.set_rollback(True)
+
+
+def test_invalid_move_is_refused(db: Any) -> None:
+    problem = single("p1", state=State.JUDGING)
+    with pytest.raises(InputError, match="can't become 'judging'"):
+        move(problem, State.JUDGING, actor=None, kind="reopen")
+    assert not Event.objects.exists()
+
+
+@BOTH
+def test_form_sent_by_many_threads_acts_once(database: Any, ann: Any) -> None:
+    key, acted = new_key(), []
+
+    def send(number: int) -> tuple[dict[str, Any], bool]:
+        def act() -> dict[str, Any]:
+            acted.append(number)
+            Person.objects.create_user(f"made-{number}")
+            return {"number": number}
+
+        return process_once(ann, key, "/x/", act)
+
+    results = at_once(send, range(16))
+    assert len({result["number"] for result, _ in results}) == 1
+    assert [len(acted), sum(new for _, new in results)] == [1, 1]
+    assert Person.objects.filter(name__startswith="made").count() == 1
