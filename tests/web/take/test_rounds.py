@@ -15,7 +15,7 @@ from winosmith.web import importing
 from winosmith.web.judge.turns import (
     get_current_slot,
     lease_next_problem,
-    store_answer,
+    store_answer as store_vote,
     store_local_answer,
 )
 from winosmith.web.people.models import Person, get_pseudonym
@@ -24,7 +24,14 @@ from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_round
-from winosmith.web.take.sheets import assign_sheet, find_known_problems, give_up_sheet, submit_sheet
+from winosmith.web.take.sheets import (
+    SheetClosedError,
+    assign_sheet,
+    find_known_problems,
+    give_up_sheet,
+    store_answer,
+    submit_sheet,
+)
 
 pytestmark = pytest.mark.usefixtures("db")
 
@@ -44,15 +51,6 @@ def test_new_problems_of_a_round_are_embargoed(opened: Any) -> None:
     assert sheets["a", 1] | sheets["b", 1] | sheets["common", 1] == set(data.ids)
 
 
-def test_public_problems_are_refused_by_default(opened: Any) -> None:
-    data = twins(4)
-    importing.import_problems(data, "valid")
-    with pytest.raises(InputError, match="public on this site"):
-        opened(data)
-    opened(data, public=True)
-    assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
-
-
 def test_problems_in_judging_are_embargoed_with_an_event(opened: Any) -> None:
     data = twins(4)
     importing.import_problems(data, "judging")
@@ -62,14 +60,20 @@ def test_problems_in_judging_are_embargoed_with_an_event(opened: Any) -> None:
     assert Event.objects.filter(problem__in=rows, kind="embargo").count() == len(data)
 
 
-@pytest.mark.parametrize("state", ["withdrawn", "rejected", "held"])
-def test_withdrawn_rejected_or_held_problems_are_refused(opened: Any, state: str) -> None:
+@pytest.mark.parametrize("state", ["withdrawn", "rejected", "held", "valid"])
+def test_removed_and_undecided_problems_are_refused_and_public_ones_by_default(
+    opened: Any, state: str
+) -> None:
     data = twins(4)
     importing.import_problems(data, "judging")
-    Problem.objects.filter(ref=data.ids[0]).update(state=state)
-    with pytest.raises(InputError, match=data.ids[0]):
+    Problem.objects.filter(ref__in=data.ids).update(state=state)
+    why = "public on this site" if state == "valid" else data.ids[0]
+    with pytest.raises(InputError, match=why):
         opened(data)
     assert not Round.objects.exists()
+    if state == "valid":
+        opened(data, public=True)
+        assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
 
 
 def test_taken_or_invalid_round_name_is_refused(opened: Any) -> None:
@@ -112,7 +116,7 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any,
     eve, fay = person("eve"), person("fay")
     slot = lease_next_problem(bob)
     store_local_answer(bob, slot.ref, 0)
-    store_answer(bob, slot.ref, 0)
+    store_vote(bob, slot.ref, 0)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
     made = opened(data)
     for who in (bob, eve):
@@ -179,8 +183,6 @@ def test_only_active_accounts_can_take_tests(opened: Any, person: Any) -> None:
 
 def test_answers_can_be_changed_until_submission(opened: Any, person: Any, ann: Any) -> None:
     """The last letter counts, and seconds add up."""
-    from winosmith.web.take.sheets import SheetClosedError, assign_sheet, store_answer, submit_sheet
-
     eve, made = person("eve"), opened()
     sitting = assign_sheet(ann, made, {})
     store_answer(ann, sitting.ref, 1, "a", 2.5, to=2)
@@ -220,7 +222,7 @@ def test_subject_codes_reveal_no_name_and_differ_by_round(opened: Any, ann: Any)
 
 
 def test_too_fast_sheet_counts_after_another_moderators_approval(
-    db: Any, rules: Any, opened: Any, person: Any, visit: Any
+    rules: Any, opened: Any, person: Any, visit: Any
 ) -> None:
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
@@ -245,7 +247,7 @@ def test_too_fast_sheet_counts_after_another_moderators_approval(
 
 
 def test_sheet_approved_during_the_computation_counts(
-    db: Any, rules: Any, opened: Any, person: Any, eva: Any, monkeypatch: pytest.MonkeyPatch
+    rules: Any, opened: Any, person: Any, eva: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So does a sheet approved between closing and the computation."""
     open_ = opened(twins(8))
@@ -272,7 +274,7 @@ def test_sheet_approved_during_the_computation_counts(
     assert fresh(open_).figures["answers"] == 16
 
 
-def test_slowly_completed_sheet_is_not_held(db: Any, rules: Any, opened: Any, ann: Any) -> None:
+def test_slowly_completed_sheet_is_not_held(rules: Any, opened: Any, ann: Any) -> None:
     """The server's clock measures the pace."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
