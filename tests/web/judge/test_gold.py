@@ -14,6 +14,7 @@ from tests.web.judge.making import give, gold, singles, twin
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web.importing import import_problems
+from winosmith.web.judge import turns
 from winosmith.web.judge.exclusion import change_votes, resume_judge
 from winosmith.web.judge.models import Gold, Judge, Slot
 from winosmith.web.judge.trust import (
@@ -22,14 +23,7 @@ from winosmith.web.judge.trust import (
     count_gold_answers,
     settle_contest as settle,
 )
-from winosmith.web.judge.turns import (
-    ProblemLostError,
-    get_current_slot,
-    lease_next_problem,
-    skip_problem,
-    store_answer,
-    store_local_answer,
-)
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import iter_responses, list_votes
 from winosmith.web.people.privacy import export_personal_data
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
@@ -77,8 +71,8 @@ def test_expired_leases_of_gold_and_other_problems_end_alike(
         if taken:
             lease_next_problem(bob)
         try:
-            told.append(store_answer(ann, slot.ref, 0).gold)
-        except ProblemLostError as error:
+            told.append(turns.store_answer(ann, slot.ref, 0).gold)
+        except turns.ProblemLostError as error:
             told.append("lost" if "another judge took it" in str(error) else error)
     assert told == [every == 1, "lost"]
 
@@ -90,7 +84,7 @@ def test_expired_training_question_stays_with_its_judge(rules: Any, ann: Any, bo
     slot = lease_next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
     assert lease_next_problem(bob) is not None
-    assert store_answer(ann, slot.ref, 0).gold
+    assert turns.store_answer(ann, slot.ref, 0).gold
 
 
 def test_gold_question_is_asked_once_per_judge(rules: Any, ann: Any, bob: Any) -> None:
@@ -234,7 +228,7 @@ def test_personal_data_do_not_reveal_gold_questions(rules: Any, ann: Any) -> Non
         slot = lease_next_problem(ann)
         told = export_personal_data(ann)["other"]
         held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
-        skip_problem(ann, slot.ref, "known")
+        turns.skip_problem(ann, slot.ref, "known")
         left = export_personal_data(ann)["other"]
         for row in (*held, left.get("judge.Slot.holder"), left["judge.Judge.person"][0]):
             hidden = {"ref", "taken_at", "lease_until", "shown"}
@@ -251,15 +245,15 @@ def test_gold_and_other_problems_take_equally_many_queries(rules: Any, ann: Any)
     give(ann)
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
-    for act in (store_answer, skip_problem) * 40:
+    for act in (turns.store_answer, turns.skip_problem) * 40:
         counts, slot = _count_queries(lease_next_problem, ann)
-        counts += _count_queries(store_local_answer, ann, slot.ref, 0)[0]
-        counts += _count_queries(store_answer, ann, slot.ref, None)[0]
-        counts += _count_queries(get_current_slot, ann)[0]
-        if act is skip_problem:
-            counts += _count_queries(skip_problem, ann, slot.ref, "known")[0]
+        counts += _count_queries(turns.store_local_answer, ann, slot.ref, 0)[0]
+        counts += _count_queries(turns.store_answer, ann, slot.ref, None)[0]
+        counts += _count_queries(turns.get_current_slot, ann)[0]
+        if act is turns.skip_problem:
+            counts += _count_queries(turns.skip_problem, ann, slot.ref, "known")[0]
         else:
-            store_answer(ann, slot.ref, slot.problem.answer)
+            turns.store_answer(ann, slot.ref, slot.problem.answer)
         asked[slot.gold].add((first, *counts))
         first = slot.gold
     assert asked[True] == asked[False]

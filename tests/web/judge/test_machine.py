@@ -13,16 +13,8 @@ from tests.conftest import examples
 from tests.web.judge.making import twin
 from tests.web.making import fresh
 from winosmith.errors import InputError
+from winosmith.web.judge import turns
 from winosmith.web.judge.models import Seen, Slot
-from winosmith.web.judge.turns import (
-    count_answers_and_find_undoable,
-    get_current_slot,
-    lease_next_problem,
-    skip_problem,
-    store_answer,
-    store_local_answer,
-    undo_answer,
-)
 from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person
@@ -64,7 +56,7 @@ class Judging(RuleBasedStateMachine):
     def take(self, who: int) -> None:
         """Lease the next problem; a new one was not read before, or only in part."""
         person = self.people[who]
-        held, slot = get_current_slot(person), lease_next_problem(person)
+        held, slot = turns.get_current_slot(person), turns.lease_next_problem(person)
         if slot is not None and held is None:
             assert (person, slot.problem_id) not in self.spent
             self.given.add((person, slot.problem_id))
@@ -73,16 +65,16 @@ class Judging(RuleBasedStateMachine):
     def look(self, who: int) -> None:
         """Submit the local answer, so that the whole sentence is shown."""
         person = self.people[who]
-        slot = get_current_slot(person)
+        slot = turns.get_current_slot(person)
         if slot is not None:
-            store_local_answer(person, slot.ref, 0)
+            turns.store_local_answer(person, slot.ref, 0)
             self.spent.add((person, slot.problem_id))
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
     def send(self, who: int, choice: int, held: bool, other: int) -> None:
         """Answer the held problem or any other one."""
         person = self.people[who]
-        slot = get_current_slot(person) if held else None
+        slot = turns.get_current_slot(person) if held else None
         ref = slot.ref if slot else self.problems[other].ref
         self.keys.append((person, new_key(), ref, choice))
         self._send(*self.keys[-1])
@@ -95,9 +87,9 @@ class Judging(RuleBasedStateMachine):
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
         def act() -> dict[str, Any]:
-            slot = store_local_answer(person, ref, 1 - choice)
+            slot = turns.store_local_answer(person, ref, 1 - choice)
             self.spent.add((person, slot.problem_id))
-            store_answer(person, ref, choice)
+            turns.store_answer(person, ref, choice)
             return {}
 
         with contextlib.suppress(InputError):
@@ -106,17 +98,17 @@ class Judging(RuleBasedStateMachine):
     @rule(who=PERSON)
     def pass_on(self, who: int) -> None:
         """Skip the held problem."""
-        slot = get_current_slot(self.people[who])
+        slot = turns.get_current_slot(self.people[who])
         if slot is not None:
-            skip_problem(self.people[who], slot.ref, "unsure")
+            turns.skip_problem(self.people[who], slot.ref, "unsure")
             self.spent.add((self.people[who], slot.problem_id))
 
     @rule(who=PERSON)
     def take_back(self, who: int) -> None:
         """Undo the last answer."""
-        _count, ref = count_answers_and_find_undoable(self.people[who])
+        _count, ref = turns.count_answers_and_find_undoable(self.people[who])
         if ref is not None:
-            undo_answer(self.people[who], ref)
+            turns.undo_answer(self.people[who], ref)
 
     @rule()
     def expire(self) -> None:

@@ -18,6 +18,7 @@ from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web.importing import import_problems
+from winosmith.web.judge import turns
 from winosmith.web.judge.models import (
     Judge,
     Seen,
@@ -27,20 +28,7 @@ from winosmith.web.judge.models import (
     mark_seen,
     mark_unpublished_seen,
 )
-from winosmith.web.judge.turns import (
-    MAX_COMMENT_LENGTH,
-    ProblemLostError,
-    explain_no_work,
-    get_current_slot,
-    get_expired_slots,
-    get_fresh_slots,
-    lease_next_problem,
-    make_slot_context,
-    skip_problem,
-    store_answer,
-    store_local_answer,
-    undo_answer,
-)
+from winosmith.web.judge.turns import lease_next_problem
 from winosmith.web.judge.votes import (
     add_slots,
     close_slots,
@@ -106,7 +94,7 @@ def test_expired_slots_are_leased_before_new_ones(
     twin(halves=1)
     cat = person("cat")
     slot = lease_next_problem(ann)
-    store_local_answer(ann, slot.ref, 1)
+    turns.store_local_answer(ann, slot.ref, 1)
     assert lease_next_problem(bob).problem != begun
     _age_leases(21)
     retaken = lease_next_problem(cat)
@@ -119,17 +107,17 @@ def test_local_answer_comes_first_and_cannot_change(ann: Any) -> None:
     twin()
     ref = lease_next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
-        store_answer(ann, ref, 0)
-    store_local_answer(ann, ref, 1)
-    store_local_answer(ann, ref, 0)
-    assert store_answer(ann, ref, 0).local_choice == 1
+        turns.store_answer(ann, ref, 0)
+    turns.store_local_answer(ann, ref, 1)
+    turns.store_local_answer(ann, ref, 0)
+    assert turns.store_answer(ann, ref, 0).local_choice == 1
 
 
 def test_skipped_problem_goes_to_the_next_judge(rules: Any, bob: Any, ann: Any) -> None:
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
-    skip_problem(ann, lease_next_problem(ann).ref, "known")
+    turns.skip_problem(ann, lease_next_problem(ann).ref, "known")
     assert lease_next_problem(ann).problem == other
     assert lease_next_problem(bob).problem == passed
     assert count_skips(passed) == {"I know this sentence": 1}
@@ -140,35 +128,35 @@ def test_last_answer_can_be_undone_for_a_minute(rules: Any, ann: Any) -> None:
     twin(), twin()
     slot = give(ann, 0)
     held = lease_next_problem(ann)
-    refused = pytest.raises(ProblemLostError, match="no longer be undone")
+    refused = pytest.raises(turns.ProblemLostError, match="no longer be undone")
     for other in (held.ref, "", "no-such-problem"):
         with refused:
-            undo_answer(ann, other)
-    assert undo_answer(ann, slot.ref).open
-    assert get_current_slot(ann).pk == slot.pk
-    store_answer(ann, slot.ref, 1)
+            turns.undo_answer(ann, other)
+    assert turns.undo_answer(ann, slot.ref).open
+    assert turns.get_current_slot(ann).pk == slot.pk
+    turns.store_answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
     with refused:
-        undo_answer(ann, slot.ref)
+        turns.undo_answer(ann, slot.ref)
     assert (fresh(slot).choice, slot.open) == (1, False)
     rules(judges=1)
     twin(halves=1)
     _held, decided = give(ann), give(ann)
     assert fresh(decided.problem).state == "valid"
     with refused:
-        undo_answer(ann, decided.ref)
+        turns.undo_answer(ann, decided.ref)
 
 
 def test_undone_answer_is_shown_again(rules: Any, ann: Any) -> None:
     """Submitted values replace those of the answer."""
     rules(local_first=False)
     twin()
-    slot = undo_answer(ann, give(ann, 0, associative=True, comment="so far").ref)
+    slot = turns.undo_answer(ann, give(ann, 0, associative=True, comment="so far").ref)
     for typed, expected in (
         ({}, ([0], False, True, "so far")),
         ({"choice": "1", "ambiguous": "on"}, ([1], True, False, "")),
     ):
-        page = make_slot_context(slot, typed)
+        page = turns.make_slot_context(slot, typed)
         chosen = [option["value"] for option in page["options"] if option["chosen"]]
         assert (chosen, page["ambiguous"], page["associative"], page["comment"]) == expected
         assert [option["key"] for option in page["options"]] == [1, 2]
@@ -179,19 +167,19 @@ def test_undone_answer_is_shown_again(rules: Any, ann: Any) -> None:
 def test_long_comments_and_unknown_reasons_are_refused(rules: Any, ann: Any) -> None:
     rules(local_first=False)
     singles(2)
-    text = "x" * MAX_COMMENT_LENGTH
+    text = "x" * turns.MAX_COMMENT_LENGTH
     slot = lease_next_problem(ann)
-    with pytest.raises(InputError, match=f"to {MAX_COMMENT_LENGTH} characters"):
-        store_answer(ann, slot.ref, 0, comment=f"{text}x")
+    with pytest.raises(InputError, match=f"to {turns.MAX_COMMENT_LENGTH} characters"):
+        turns.store_answer(ann, slot.ref, 0, comment=f"{text}x")
     for reason, comment, why in (
-        ("known", f"{text}x", f"to {MAX_COMMENT_LENGTH} characters"),
+        ("known", f"{text}x", f"to {turns.MAX_COMMENT_LENGTH} characters"),
         ("bored", "", "reason for skipping"),
     ):
         with pytest.raises(InputError, match=why):
-            skip_problem(ann, slot.ref, reason, comment)
-    assert get_current_slot(ann) == slot
-    assert store_answer(ann, slot.ref, 0, comment=f" {text} ").comment == text
-    skip_problem(ann, lease_next_problem(ann).ref, "known", f" {text} ")
+            turns.skip_problem(ann, slot.ref, reason, comment)
+    assert turns.get_current_slot(ann) == slot
+    assert turns.store_answer(ann, slot.ref, 0, comment=f" {text} ").comment == text
+    turns.skip_problem(ann, lease_next_problem(ann).ref, "known", f" {text} ")
     assert Skip.objects.get(person=ann).comment == text
 
 
@@ -202,8 +190,8 @@ def test_closed_problem_accepts_no_answers(rules: Any, person: Any, bob: Any, an
     give(ann)
     ref = lease_next_problem(bob).ref
     close_slots(problem)
-    with pytest.raises(ProblemLostError, match="This problem is no longer being judged"):
-        store_answer(bob, ref, 0)
+    with pytest.raises(turns.ProblemLostError, match="This problem is no longer being judged"):
+        turns.store_answer(bob, ref, 0)
     assert lease_next_problem(person("cat")) is None
     open_slots(problem)
     assert problem.slots.count() == 3
@@ -243,9 +231,9 @@ def test_explain_no_work_counts_own_seen_and_held_separately(
     give(ann)
     assert lease_next_problem(bob) is not None
     give(ann)
-    found = explain_no_work(ann)
+    found = turns.explain_no_work(ann)
     assert found == {"own": 1, "seen": 1, "held": 0, "until": None}
-    assert explain_no_work(person("cat"))["held"] == 1
+    assert turns.explain_no_work(person("cat"))["held"] == 1
 
 
 def test_queue_wraps_around_and_returned_slots_leave_its_cursor(
@@ -255,7 +243,7 @@ def test_queue_wraps_around_and_returned_slots_leave_its_cursor(
     singles(3)
     passed = lease_next_problem(bob)
     slot = give(ann)
-    skip_problem(bob, passed.ref, "unsure")
+    turns.skip_problem(bob, passed.ref, "unsure")
     assert lease_next_problem(ann).pk == passed.pk
     assert Judge.objects.get(person=ann).cursor == slot.place > passed.place
     give(ann), give(ann)
@@ -269,7 +257,7 @@ def test_answer_time_is_zero_if_the_clock_was_set_back(rules: Any, ann: Any) -> 
     twin()
     slot = lease_next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(taken_at=slot.taken_at + timedelta(minutes=5))
-    assert store_answer(ann, slot.ref, 0).seconds == 0
+    assert turns.store_answer(ann, slot.ref, 0).seconds == 0
 
 
 def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
@@ -278,8 +266,8 @@ def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
         give(ann)
     place = twins[30][0].slots.get(n=1).place
     queries = {
-        "slot_fresh": get_fresh_slots(ann, place),
-        "slot_leased": get_expired_slots(ann, timezone.now()),
+        "slot_fresh": turns.get_fresh_slots(ann, place),
+        "slot_leased": turns.get_expired_slots(ann, timezone.now()),
     }
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -300,7 +288,7 @@ def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
 
 
 def _reassign_slot(person: Any, *, to: Any) -> None:
-    slot = get_current_slot(person)
+    slot = turns.get_current_slot(person)
     _age_leases(60)
     assert lease_next_problem(to).pk == slot.pk
 
@@ -329,7 +317,7 @@ def test_both_halves_setting_covers_partly_read_halves(
     _reassign_slot(ann, to=bob)
     slot = lease_next_problem(ann)
     assert slot.problem == first
-    skip_problem(ann, slot.ref, "unsure")
+    turns.skip_problem(ann, slot.ref, "unsure")
     following = lease_next_problem(ann)
     assert (following and following.problem) == (second if both else None)
 
@@ -344,7 +332,7 @@ def test_fully_read_problem_is_not_given_again(rules: Any, ann: Any, bob: Any, h
         problem.save()
     assert lease_next_problem(ann) is not None
     _reassign_slot(ann, to=bob)
-    assert get_current_slot(ann) is None
+    assert turns.get_current_slot(ann) is None
     assert lease_next_problem(ann) is None
 
 
@@ -433,7 +421,7 @@ def test_judging_pages_do_not_reveal_the_family(person: Any, visit: Any) -> None
     slot = lease_next_problem(judge)
     assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]
-    store_local_answer(judge, slot.ref, 0)
+    turns.store_local_answer(judge, slot.ref, 0)
     pages.append(visit(judge).get("/judge/").content.decode())
     assert "fully fit" in pages[1]
     for page in pages:

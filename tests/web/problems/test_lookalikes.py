@@ -15,19 +15,8 @@ from tests.web.making import single
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
 from winosmith.testing import make_twins
-from winosmith.web.problems.lookalikes import (
-    HASHES_STORED,
-    MIN_SHARE,
-    Half,
-    compute_word_overlap,
-    find_lookalikes,
-    get_words_to_compare,
-    hash_shingles,
-    hash_sketch,
-    index_problems,
-    index_published_dataset,
-    unindex_problem,
-)
+from winosmith.web.problems import lookalikes
+from winosmith.web.problems.lookalikes import Half, index_problems
 from winosmith.web.problems.models import Problem as Row, Remembered, Shingle, Twin
 
 OPTIONS = ["treasurer", "secretary"]
@@ -51,7 +40,7 @@ def problem() -> Callable[..., Any]:
 
 
 def _find_near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list[Any]:
-    return find_lookalikes([Half(sentence, options)], **has)
+    return lookalikes.find_lookalikes([Half(sentence, options)], **has)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +75,7 @@ def test_shared_frame_is_not_a_duplicate(db: Any, problem: Any) -> None:
 def test_nearest_problems_come_first_on_both_databases(database: Any, problem: Any) -> None:
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
-    assert index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
+    assert lookalikes.index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
     assert [(one.source, one.ref) for one in _find_near()] == [
         ("WinoGrande train_xl", "w-1"),
         ("", "a"),
@@ -96,7 +85,7 @@ def test_nearest_problems_come_first_on_both_databases(database: Any, problem: A
 def test_copy_is_found_among_many_sentences_of_one_frame(db: Any) -> None:
     """There are 800 sentences, more than the search reads for one hash."""
     made = make_twins(400)
-    index_published_dataset(made, "made")
+    lookalikes.index_published_dataset(made, "made")
     for twin in made[600:620]:
         near = _find_near(twin.sentence, twin.options, limit=20)
         assert twin.id in {one.ref for one in near if one.share == 1}
@@ -108,7 +97,7 @@ def test_search_finds_99_percent_of_planted_near_duplicates(
 ) -> None:
     """One to three words of WinoGrande sentences are changed; brute force says which are near."""
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
-    index_published_dataset(data, "train_l")
+    lookalikes.index_published_dataset(data, "train_l")
     rng = random.Random(number)  # noqa: S311 - draws test data
     words = [word for row in data for word in row.sentence.split() if word.isalpha()]
     due = found = 0
@@ -118,11 +107,11 @@ def test_search_finds_99_percent_of_planted_near_duplicates(
         for at in rng.sample(free, number + 1):
             sentence[at] = rng.choice(words)
         changed = " ".join(sentence)
-        exact = compute_word_overlap(
-            get_words_to_compare(changed, row.options),
-            get_words_to_compare(row.sentence, row.options),
+        exact = lookalikes.compute_word_overlap(
+            lookalikes.get_words_to_compare(changed, row.options),
+            lookalikes.get_words_to_compare(row.sentence, row.options),
         )
-        if exact >= MIN_SHARE:
+        if exact >= lookalikes.MIN_SHARE:
             due += 1
             found += row.id in {one.ref for one in _find_near(changed, row.options, limit=50)}
     assert due > 100
@@ -194,7 +183,7 @@ def test_indexing_is_idempotent_and_can_be_undone(db: Any, problem: Any) -> None
     index_problems(first)
     index_problems(first, second)
     assert (Remembered.objects.count(), Shingle.objects.count()) == (2, before)
-    unindex_problem(first)
+    lookalikes.unindex_problem(first)
     assert [one.ref for one in _find_near()] == ["b"]
     assert set(Shingle.objects.values_list("remembered__problem", flat=True)) == {second.pk}
     assert Remembered.objects.count() == 1
@@ -202,17 +191,17 @@ def test_indexing_is_idempotent_and_can_be_undone(db: Any, problem: Any) -> None
 
 def test_published_dataset_is_indexed_once_and_resumed(db: Any) -> None:
     made, told = make_twins(300), []
-    assert index_published_dataset(made[:250], "made") == 250
-    assert index_published_dataset(made, "made", on_progress=told.append) == 350
-    assert index_published_dataset(made, "made") == 0
-    assert index_published_dataset(made[:10], "another") == 10
+    assert lookalikes.index_published_dataset(made[:250], "made") == 250
+    assert lookalikes.index_published_dataset(made, "made", on_progress=told.append) == 350
+    assert lookalikes.index_published_dataset(made, "made") == 0
+    assert lookalikes.index_published_dataset(made[:10], "another") == 10
     assert told == [500, 600]
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 81])
 def test_invalid_dataset_name_is_refused(db: Any, name: str) -> None:
     with pytest.raises(InputError, match="1 to 80 characters"):
-        index_published_dataset(Dataset(), name)
+        lookalikes.index_published_dataset(Dataset(), name)
 
 
 def test_text_of_thousands_of_words_is_compared(database: Any, problem: Any) -> None:
@@ -229,10 +218,10 @@ def test_unfinished_sentence_has_no_lookalikes(db: Any, problem: Any, sentence: 
 
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
 def test_stored_hashes_are_among_the_queried_hashes(words: list[str]) -> None:
-    asked = hash_shingles(get_words_to_compare(" ".join(words), ["cup"]))
-    assert set(hash_sketch(Half(" ".join(words), ("cup",)))) <= set(asked)
+    asked = lookalikes.hash_shingles(lookalikes.get_words_to_compare(" ".join(words), ["cup"]))
+    assert set(lookalikes.hash_sketch(Half(" ".join(words), ("cup",)))) <= set(asked)
     assert len(set(asked)) == len(asked)
-    assert len(hash_sketch(Half(" ".join(words)))) <= HASHES_STORED + 1
+    assert len(lookalikes.hash_sketch(Half(" ".join(words)))) <= lookalikes.HASHES_STORED + 1
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 
