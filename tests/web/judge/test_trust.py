@@ -121,6 +121,11 @@ def test_pace_is_measured_from_the_previous_answer(
     assert measure_pace(ann.pk) == Pace(seconds, 5)
 
 
+def _give_from_one_address(people: Any, choice: int | None = None) -> None:
+    for who in people:
+        give_in(who, 9.0, choice, address="192.0.2.7")
+
+
 def test_third_account_of_one_address_puts_all_three_on_hold(
     database: Any, rules: Any, person: Any
 ) -> None:
@@ -129,9 +134,7 @@ def test_third_account_of_one_address_puts_all_three_on_hold(
     people = [person(f"j{n}") for n in range(3)]
     dora = person("dora")
     give_in(dora, 9.0, address="198.51.100.9")
-    for who in people:
-        for _ in range(2 + (who is people[0])):
-            give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address([*people[:1] * 3, *people[1:2] * 2, *people[2:] * 2])
     assert [_judge(who).cause for who in people] == ["address"] * 3
     assert [len(get_people_held_as_group(who)) for who in people] == [2, 2, 2]
     assert _judge(dora).held is None
@@ -144,8 +147,7 @@ def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, perso
     rules(hold_accounts=3)
     (problem,) = twin(halves=1)
     bad = [person("bad0"), person("bad1")]
-    for who in bad:
-        give_in(who, 9.0, 1 - problem.answer, address="192.0.2.7")
+    _give_from_one_address(bad, 1 - problem.answer)
     give_in(person("dora"), 9.0, address="198.51.100.9")
     assert fresh(problem).state == "judging"
     give_in(person("emil"), 9.0, address="203.0.113.5")
@@ -161,8 +163,7 @@ def test_one_address_is_never_a_majority(rules: Any, person: Any, judges: int, o
     """At most 1 of 3, 2 of 5 or 3 of 7 votes that count come from one address."""
     rules(hold_accounts=4, judges=judges)
     twin(halves=1)
-    for n in range(min(judges, 2 + (judges > 3))):
-        give_in(person(f"j{n}"), 9.0, address="192.0.2.7")
+    _give_from_one_address(person(f"j{n}") for n in range(min(judges, 2 + (judges > 3))))
     assert Slot.objects.filter(excluded=True).count() == out
 
 
@@ -172,14 +173,12 @@ def test_moderator_can_include_votes_of_one_address(
     """Later votes of these accounts are not excluded either."""
     rules(hold_accounts=3)
     problems = singles(2)
-    for who in (ann, bob):
-        give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address((ann, bob))
     give_in(person("dora"), 9.0, address="198.51.100.9")
     assert _states(problems) == ["judging", "judging"]
     assert change_votes(bob, "include", eva, "they share a flat") == 1
     assert _states(problems) == ["valid", "judging"]
-    for who in (ann, bob):
-        give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address((ann, bob))
     assert not Slot.objects.filter(excluded=True).exists()
 
 
@@ -238,8 +237,7 @@ def test_one_decision_applies_to_a_group_on_hold(
     problems = twin(halves=1)
     people = [person(f"j{n}", is_judge=True) for n in range(3)]
     alone = person("alone", is_judge=True)
-    for who in people:
-        give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address(people)
     assert _states(problems) == ["judging"]
     browser, path = visit(eva), f"/moderate/people/{get_pseudonym(people[1])}/"
     page = browser.get(path).content.decode()
@@ -263,13 +261,11 @@ def test_released_group_is_not_held_again_for_its_address(
     rules(hold_accounts=3)
     problems = singles(2)
     people = [person(f"j{n}") for n in range(3)]
-    for who in people:
-        give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address(people)
     assert all(_judge(who).held for who in people)
     for who in people:
         resume_judge(who, eva)
-    for who in people:
-        give_in(who, 9.0, address="192.0.2.7")
+    _give_from_one_address(people)
     assert not any(_judge(who).held for who in people)
     assert _states(problems) == ["judging", "valid"]
 

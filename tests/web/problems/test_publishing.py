@@ -188,6 +188,7 @@ def test_attention_question_with_a_public_half_is_refused(db: Any) -> None:
 
 
 def test_lifted_embargo_publishes_no_half_before_the_other(db: Any) -> None:
+    """Lifting a missing embargo changes nothing."""
     one, two = _make_twin()
     _move(one, "valid")
     _move(two, "valid")
@@ -206,6 +207,13 @@ def test_lifted_embargo_publishes_no_half_before_the_other(db: Any) -> None:
         assert _are_public(three) == [False]
         _move(four, "valid")
     assert _are_public(three, four) == [True, False]
+    five, six = _make_twin()
+    for half in (five, six):
+        _move(half, "valid")
+    _move(five, "judging")
+    assert _are_public(five, six) == [False, True]
+    lift_embargo(six)
+    assert _are_public(five, six) == [False, True]
 
 
 def test_imported_half_waits_for_a_half_in_judging(db: Any) -> None:
@@ -260,17 +268,6 @@ def test_public_and_waiting_problems_use_partial_indexes(db: Any) -> None:
         "problem_waits ": waiting[:20].explain(),
     }
     assert [name for name, plan in plans.items() if f"INDEX {name.strip()}" not in plan] == []
-
-
-def test_lifting_a_missing_embargo_changes_nothing(db: Any) -> None:
-    one, other = _make_twin()
-    for half in (one, other):
-        _move(half, "valid")
-    _move(one, "judging")
-    before = _are_public(one, other)
-    assert before[1]
-    lift_embargo(other)
-    assert _are_public(one, other) == before
 
 
 ACTS = st.one_of(
