@@ -1,12 +1,14 @@
 """Contributors who agreed to the texts, public originals, and models that don't answer."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.web.making import single
+from tests.web.write.conftest import ann, bob, text
+
+__all__ = ["ann", "bob", "text"]
 
 ROOT = "The trophy did not fit into the suitcase because _ was too large."
 OPTIONS = ("the trophy", "the suitcase")
@@ -44,23 +46,6 @@ def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments:
 
     place = Position.for_new_version(person, parent)
     return create_version(place, what or typed(), key or new_key(), **arguments)
-
-
-def text(answer: Any) -> str:
-    """Return the HTML of a response."""
-    return str(answer.content.decode())
-
-
-@pytest.fixture
-def ann(contributor: Callable[..., Any]) -> Any:
-    """Return a contributor, Ann, who agreed to the texts."""
-    return contributor()
-
-
-@pytest.fixture
-def bob(contributor: Callable[..., Any]) -> Any:
-    """Return a second contributor, Bob, who agreed to the texts."""
-    return contributor("bob")
 
 
 def original(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:
