@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,10 +159,11 @@ def publish(site: Site, name: str) -> None:
     from winosmith.web.take.rounds import publish_round
 
     released = publish_round(name)
-    if print_json_if_requested(asdict(released)):
+    if print_json_if_requested(released):
         return
+    used, alternates = released["used"], released["alternates"]
     echo(
-        f"{released.used + released.alternates} problems are released ({released.used} used, "
-        f"{released.alternates} alternates); {released.withheld} stay under embargo"
+        f"{used + alternates} problems are released ({used} used, {alternates} alternates); "
+        f"{released['withheld']} stay under embargo"
     )
-    echo(released.canary)
+    echo(released["canary"])

@@ -66,9 +66,9 @@ def test_publishing_releases_asked_problems_and_their_halves(opened: Any, ann: A
         d.id for d in data if d.id in on_it or (d.twin_id and sitting.sheet.test != "common")
     }
     assert {p.ref for p in get_public_problems().filter(ref__in=data.ids)} == expected
-    assert (done.used, done.used + done.alternates) == (len(on_it), len(expected))
+    assert (done["used"], done["used"] + done["alternates"]) == (len(on_it), len(expected))
     rows = [as_problem(row) for row in Problem.objects.filter(ref__in=data.ids)]
-    assert {row.extra[CANARY] for row in rows} == {done.canary}
+    assert {row.extra[CANARY] for row in rows} == {done["canary"]}
     with pytest.raises(InputError, match="was already published"):
         publish_round(made.name)
 
@@ -84,7 +84,7 @@ def test_what_was_withdrawn_meanwhile_is_not_released(opened: Any, ann: Any, bob
     withdraw_twin(bob, fresh(row))
     close_round(made.name)
     done = publish_round(made.name)
-    assert done.used + done.alternates == get_public_problems().count() > 0
+    assert done["used"] + done["alternates"] == get_public_problems().count() > 0
     erase(bob, True)
     texts = Problem.objects.filter(twin=row).values_list("sentence", "released")
     assert set(texts) == {("_", False)}

@@ -122,5 +122,5 @@ def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     return _count_released(rounds.publish_round(name, actor=job.decided))
 
 
-def _count_released(plan: rounds.Publication) -> dict[str, int]:
-    return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}
+def _count_released(plan: dict[str, Any]) -> dict[str, int]:
+    return {name: plan[name] for name in ("used", "alternates", "withheld")}

@@ -7,7 +7,6 @@ problems stay under embargo.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
@@ -167,22 +166,6 @@ def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     return {row.ref: row for query in queries for row in query}
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """The result of publishing a round.
-
-    Attributes:
-        alternates: The number of unused other halves, which are released with the used problems.
-        withheld: The number of problems that stay under embargo.
-        canary: The canary string that was added to all problems of the round.
-    """
-
-    used: int
-    alternates: int
-    withheld: int
-    canary: str
-
-
 def get_round(name: str) -> Round:
     found = Round.objects.filter(name=name).first()
     if found is None:
@@ -278,15 +261,18 @@ def approve_sheet(round_: Round, ref: str, moderator: Person) -> None:
             _queue_results(locked)
 
 
-def publish_round(name: str, *, actor: Person | None = None) -> Publication:
+def publish_round(name: str, *, actor: Person | None = None) -> dict[str, Any]:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). In addition, all problems of the round get
     a canary. The log names the `actor`; None for a command.
+
+    The result contains the numbers of `used` problems, of their unused other halves (`alternates`),
+    and of problems that stay under embargo (`withheld`), and the `canary`.
     """
     with writing():
         locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
-        publication, after = _plan_publication(locked)
+        after = _plan_publication(locked)
         for row in _lock_problems(after.withheld.ids):
             _add_canary(row, after.canary)
         for row in _lock_problems(after.released.ids):
@@ -296,15 +282,24 @@ def publish_round(name: str, *, actor: Person | None = None) -> Publication:
             row.log_event("publish", actor=actor, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
-    return publication
+    return _count_publication(after)
 
 
-def plan_publication(name: str) -> Publication:
+def plan_publication(name: str) -> dict[str, Any]:
     """Return the result of `publish_round` without writing; the errors are the same."""
-    return _plan_publication(get_round(name))[0]
+    return _count_publication(_plan_publication(get_round(name)))
 
 
-def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPlan]:
+def _count_publication(plan: humans.PublicationPlan) -> dict[str, Any]:
+    return {
+        "used": len(plan.released) - plan.alternates,
+        "alternates": plan.alternates,
+        "withheld": len(plan.withheld),
+        "canary": plan.canary,
+    }
+
+
+def _plan_publication(round_: Round) -> humans.PublicationPlan:
     name = round_.name
     if round_.state != Round.State.CLOSED:
         raise InputError(_("the test %r is open; close it first") % name)
@@ -325,7 +320,7 @@ def _plan_publication(round_: Round) -> tuple[Publication, humans.PublicationPla
         raise InputError(
             _("the test %r is open and has some of these problems; close it first") % other.name
         )
-    return Publication(len(used), after.alternates, len(after.withheld), after.canary), after
+    return after
 
 
 def _lock_problems(ids: Iterable[str]) -> list[Problem]:
