@@ -147,10 +147,6 @@ def _get_examples() -> dict[str, list[dict[str, Any]]]:
         }
         for before, (sentence, answer, why) in zip((family[0], *family), family, strict=False)
     ]
-    return {"good": good, "bad": _list_bad_examples(family[0][0])}
-
-
-def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
     failing = (
         (
             "Nora thanked Judith because _ was in a good mood.",
@@ -169,7 +165,8 @@ def _list_bad_examples(root_sentence: str) -> list[dict[str, Any]]:
             _("This is a new sentence, not a changed one: write a twin instead."),
         ),
     )
-    return [{"pieces": diff_text(root_sentence, sentence), "why": why} for sentence, why in failing]
+    bad = [{"pieces": diff_text(family[0][0], sentence), "why": why} for sentence, why in failing]
+    return {"good": good, "bad": bad}
 
 
 @require_safe
