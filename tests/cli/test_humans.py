@@ -1,0 +1,351 @@
+"""`winosmith humans`: sheets and their assignment, entered answers, results, and selection."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.conftest import installed
+from winosmith import Problem, Response, formats
+from winosmith.humans import (
+    Subject,
+    TakenSheet,
+    make_sheet_record,
+    make_sheets,
+    make_subject_record,
+    read_sheet,
+)
+from winosmith.testing import make_twins
+from winosmith.validate import write_votes
+
+DATA = make_twins(8)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Work in a folder with a file of eight twins; return its name."""
+    monkeypatch.chdir(tmp_path)
+    formats.write(DATA.problems, "data.jsonl")
+    return "data.jsonl"
+
+
+@pytest.fixture
+def folder(data: str, cli: Cli) -> Path:
+    """Return a folder with the sheets of the twins; skip without typst (the extra `print`)."""
+    installed("typst")
+    cli("humans sheets data.jsonl --out sheets --orders 2")
+    return Path("sheets")
+
+
+def _names(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_sheets_have_four_formats_and_a_private_key(data: str, cli: Cli) -> None:
+    installed("typst")
+    report = cli.told("humans sheets data.jsonl --out sheets --form --large-print")
+    assert [sheet["questions"] for sheet in report["sheets"]] == [8, 8]
+    kinds = (".json", ".pdf", "-large.pdf", ".html")
+    assert _names(Path("sheets")) == {
+        *(f"{name}{kind}" for name in ("a-1", "b-1") for kind in kinds),
+        "winosmith.json", "private/key.csv", "private/winosmith.json",
+    }  # fmt: skip
+    assert set(report["files"]) <= _names(Path("sheets"))
+
+
+def test_letters_in_the_key_are_the_gold_answers(folder: Path) -> None:
+    sheets = {s.code: s for s in map(read_sheet, folder.glob("[ab]-*.json"))}
+    with (folder / "private/key.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * len(DATA)
+    for row in rows:
+        item = sheets[row["sheet"]][int(row["number"])]
+        problem = DATA[DATA.row(row["problem"])]
+        assert item.problem_id == problem.id
+        assert item.get_option_index(row["letter"]) == problem.answer
+        assert row["answer"] == problem.options[problem.answer or 0]
+
+
+def test_public_files_do_not_depend_on_the_answers(folder: Path, cli: Cli) -> None:
+    formats.write(DATA.blind().problems, "blind.jsonl")
+    cli("humans sheets blind.jsonl --out blind --orders 2")
+    for name in _names(folder):
+        if not name.startswith("private/"):
+            assert (folder / name).read_bytes() == Path("blind", name).read_bytes(), name
+
+
+def test_interrupted_folder_is_completed(folder: Path, cli: Cli) -> None:
+    before = {name: (folder / name).stat().st_mtime_ns for name in ("a-1.pdf", "b-2.json")}
+    (folder / "a-2.pdf").unlink()
+    cli("humans sheets data.jsonl --out sheets --orders 2")
+    assert (folder / "a-2.pdf").exists()
+    assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
+    cli.refused("humans sheets data.jsonl --out sheets --orders 3")
+
+
+def test_both_halves_of_a_twin_for_one_subject_are_refused(folder: Path, cli: Cli) -> None:
+    cli("humans assign sheets S1 --test a")
+    before = (folder / "ledger.json").read_bytes()
+    told = cli.refused("humans assign sheets S2 S1 --test b")
+    assert "S1 can't take any" in told
+    assert "related to questions on a-" in told
+    assert (folder / "ledger.json").read_bytes() == before
+
+
+def test_subject_who_drops_out_gets_no_other_version(folder: Path, cli: Cli) -> None:
+    """The abandoned sheet is available to others."""
+    cli("humans assign sheets S1")
+    assert set(cli.told("humans assign sheets S1 --dropped")["takers"].values()) == {0}
+    cli.refused("humans assign sheets S1")
+    assert "S1 has no sheet to abandon" in cli.refused("humans assign sheets S1 --dropped")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("sheets S1 S1", "the subject 'S1' is listed twice"),
+        ("sheets S1 --dropped --another", "--dropped can't be combined"),
+        (". S1", "make them with: winosmith humans sheets DATA"),
+    ],
+)
+def test_invalid_assignments_are_refused(folder: Path, arguments: str, told: str, cli: Cli) -> None:
+    assert told in cli.refused(f"humans assign {arguments}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--versions", "a"], "at least two different names"),
+        (["--orders", "99"], "16 problems have at most 16 orders; 99 were requested"),
+        (["--ask", "how old?"], "a name and a question are needed"),
+    ],
+)
+def test_invalid_options_of_sheets_are_refused_without_a_folder(
+    data: str, arguments: list[str], told: str, cli: Cli
+) -> None:
+    assert told in cli.refused("humans", "sheets", data, "--out", "sheets", *arguments)
+    assert not Path("sheets").exists()
+
+
+def test_character_without_a_font_is_refused_without_a_folder(data: str, cli: Cli) -> None:
+    installed("typst")
+    formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], data)
+    said = cli.refused("humans sheets data.jsonl --out sheets")
+    assert "(U+40000), first in question 1 ('q7')" in said
+    assert "install a font" in said
+    assert not Path("sheets").exists()
+    forms = "humans sheets data.jsonl --out sheets --form --no-pdf"
+    cli(forms)
+    assert {made.suffix for made in Path("sheets").iterdir() if made.is_file()} == {
+        ".html", ".json"
+    }  # fmt: skip
+    assert "--no-pdf can't be combined" in cli.refused(f"{forms} --large-print --force")
+
+
+class Keyboard(io.StringIO):
+    """Lines that a typist enters before pressing Ctrl-C."""
+
+    def readline(self, size: int | None = -1, /) -> str:
+        line = super().readline(-1)
+        if not line:
+            raise KeyboardInterrupt
+        return line
+
+
+Enter = Callable[..., str]
+
+
+@pytest.fixture
+def enter(data: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Enter:
+    """Write two sheets of six questions; return a function that enters answers to one."""
+    Path("sheets").mkdir()
+    for made in make_sheets(make_twins(6), orders=1, seed=0).sheets:
+        record = json.dumps(make_sheet_record(made))
+        Path("sheets", f"{made.name}.json").write_text(record, "utf-8")
+
+    def run(words: str, typed: str | io.StringIO = "", code: int = 0) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed) if isinstance(typed, str) else typed)
+        return cli("humans", "enter", "sheets/a-1.json", *words.split(), code=code)
+
+    return run
+
+
+TYPE = "--subject S1 --out typed"
+READ = "--answers typed --out typed"
+
+
+def _read_typed() -> tuple[dict[str, str], int | None]:
+    """Return the typed letters by question, and the next question of an unfinished entry."""
+    code = read_sheet(Path("sheets/a-1.json")).code
+    record = json.loads(Path(f"typed/answers-S1-{code}.json").read_text("utf-8"))
+    return {n: a["letter"] for n, a in record["answers"].items()}, record.get("next")
+
+
+def test_typing_is_stopped_with_130_and_resumed(enter: Enter, cli: Cli) -> None:
+    enter(TYPE, "ab\nx", code=130)
+    assert "Question 4 of 6 is next" in cli.err
+    enter(READ, code=2)
+    assert "the entry stopped before question 4" in cli.err
+    enter(TYPE, "a a")
+    assert _read_typed()[0] == {"1": "A", "2": "B", "3": "X", "4": "A", "6": "A"}
+
+
+def test_again_reports_differences_between_typists(enter: Enter, cli: Cli) -> None:
+    """--answers refuses the sheet until they agree."""
+    enter(f"{TYPE} --again", "aaaaaa", code=2)
+    enter(TYPE, "aabbab")
+    different = "uestion 3: the first typist has B, the second X"
+    assert different in enter(f"{TYPE} --again", "aaxbab")
+    enter(READ, code=2)
+    assert different in cli.err
+    assert not Path("typed/responses.jsonl").exists()
+    next(Path("typed").glob("again-*")).unlink()
+    assert json.loads(enter(f"{TYPE} --again --json", "aabbab"))["differences"] == []
+    enter(READ)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("", "give --subject CODE to type answers, or --answers FILE"),
+        ("--subject ../S1", "may contain only letters, digits"),
+        ("--subject S1 --answers .", "can't be combined with --answers"),
+    ],
+)
+def test_invalid_options_of_enter_are_refused(
+    enter: Enter, cli: Cli, words: str, reason: str
+) -> None:
+    enter(words, code=2)
+    assert reason in cli.err
+
+
+def test_ctrl_c_keeps_typed_answers(enter: Enter, cli: Cli) -> None:
+    """On a line with a mistake, the answers before it are kept."""
+    enter(TYPE, Keyboard("a\nb?ab\n"), code=130)
+    assert "'?' is not an answer to question 3; the rest of the line is ignored" in cli.err
+    assert _read_typed() == ({"1": "A", "2": "B"}, 3)
+
+
+@pytest.fixture
+def round_of_tests(data: str) -> list[str]:
+    """Write responses and subjects of a small round (6 people, 8 schemas); return the lines."""
+    halves = {"a": [DATA[a] for a, _ in DATA.twins], "b": [DATA[b] for _, b in DATA.twins]}
+    said, people = [], []
+    for at in range(6):
+        code, name = f"S{at + 1}", "ab"[at % 2]
+        mine = halves[name][:: 1 if at < 4 else -1]
+        ids = tuple(problem.id for problem in mine)
+        people.append(Subject(code, at < 3, {}, 40.0 if at == 5 else 160.0,
+                              (TakenSheet(f"{name}-1-AAAA", name, ids),)))  # fmt: skip
+        for place, problem in enumerate(mine):
+            answer = problem.answer or 0
+            wrong = problem is halves[name][0] or (place + at) % 6 == 5
+            said.append(Response(problem.id, code, "test", 1 - answer if wrong else answer))
+    said[1] = replace(said[1], choice=None, ambiguous=True)
+    write_votes(said, "said.jsonl")
+    lines = [json.dumps(make_subject_record(subject)) + "\n" for subject in people]
+    Path("subjects.jsonl").write_text("".join(lines), "utf-8")
+    return Path("said.jsonl").read_text("utf-8").splitlines(keepends=True)
+
+
+def test_results_are_reported_per_test_and_over_all(round_of_tests: list[str], cli: Cli) -> None:
+    words = "humans results data.jsonl said.jsonl --subjects subjects.jsonl"
+    printed = cli(f"{words} --without 1 --out r.html")
+    for part in ("Test a: over all", "flawed", "Krippendorff's alpha",
+                 "native, others", "Both halves of a schema", "fast", "ambiguous (X)",
+                 "first to last question", "Signature: data:"):  # fmt: skip
+        assert part in printed
+    assert max(map(len, printed.splitlines()[:-2])) <= 80
+    html = Path("r.html").read_text("utf-8")
+    for part in ("What people read instead", "scores of the subjects", "Learning and fatigue"):
+        assert part in html
+    assert html.count("data:") > 4
+    report = cli.told(words)
+    assert report["answers"] == 48
+    assert sum(row["schemas"] for row in report["halves"]) == 8
+    assert next(pace["odd"] for pace in report["pace"]) == "fast"
+    assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
+
+
+def test_problems_and_tests_without_results_are_reported(
+    round_of_tests: list[str], cli: Cli
+) -> None:
+    Path("few.jsonl").write_text("".join(round_of_tests[:16]), "utf-8")
+    said = cli.aside("humans results data.jsonl few.jsonl --without 3")
+    assert said.endswith("test all: fewer than 2 people would remain without the 3 weakest")
+    Path("few.jsonl").write_text("".join(round_of_tests[:6]), "utf-8")
+    said = cli.aside("humans results data.jsonl few.jsonl --without 0")
+    assert "10 of 16 problems have no answers" in said
+
+
+def test_answer_in_two_files_is_refused_with_both_lines(
+    round_of_tests: list[str], cli: Cli
+) -> None:
+    Path("again.jsonl").write_text("\n" + round_of_tests[2], "utf-8")
+    refused = cli.refused("humans results data.jsonl said.jsonl again.jsonl")
+    assert "again.jsonl:2: " in refused
+    assert "(said.jsonl:3)" in refused
+    first = json.loads(round_of_tests[2])["problem_id"]
+    header = "sep=;\nproblem_id;participant;choice;purpose\n"
+    Path("table.csv").write_text(f'{header}"a\nb";S1;1;local\n{first};S1;1;test\n', "utf-8")
+    assert "table.csv:5: " in cli.refused("humans results data.jsonl said.jsonl table.csv")
+
+
+@pytest.fixture
+def schemas(data: str) -> list[Problem]:
+    """Write twelve twins and eight people's answers, 85 % of them intended; return the twins."""
+    made = make_twins(12).problems
+    formats.write(made, data)
+    rng = np.random.default_rng(1)
+    likely = rng.beta(17, 3, len(made))
+    said = [
+        Response(p.id, f"s{who}", "test", (p.answer or 0) ^ int(rng.random() >= likely[row]))
+        for who in range(8)
+        for row, p in enumerate(made)
+        if (row + who) % 2
+    ]
+    write_votes(said, "said.csv")
+    return list(made)
+
+
+def test_selection_is_reported_with_both_agreements(schemas: list[Problem], cli: Cli) -> None:
+    """The agreement on the chosen problems is optimistic; cross-validation gives the other one."""
+    told = cli("humans select data.jsonl said.csv --floor 0.7")
+    for part in ("of 24 problems are chosen", "the other half is chosen", "optimistic", "folds)",
+                 "floor:0.7"):  # fmt: skip
+        assert part in told
+    assert max(map(len, told.splitlines()[:-1])) <= 80
+
+
+def test_chosen_and_omitted_problems_are_written(schemas: list[Problem], cli: Cli) -> None:
+    select = "humans select data.jsonl said.csv --out reliable"
+    cli(select)
+    chosen = formats.read("reliable/chosen.jsonl")
+    others = [json.loads(x) for x in Path("reliable/left-out.jsonl").read_text().splitlines()]
+    assert sorted([*chosen.ids, *(one["id"] for one in others)]) == sorted(p.id for p in schemas)
+    assert all(one["reason"] for one in others)
+    cli(select)
+    cli.refused(f"{select} --floor 0.5")
+    cli(f"{select} --floor 0.5 --force")
+
+
+def test_used_problems_are_published_with_their_other_halves(
+    schemas: list[Problem], cli: Cli
+) -> None:
+    formats.write([schemas[0], schemas[4]], "used.jsonl")
+    publish = "humans publish data.jsonl used.jsonl --out after"
+    assert "4 problems are released (2 used, 2 alternates); 20 stay" in cli(publish)
+    released = formats.read("after/released.jsonl")
+    withheld = formats.read("after/private/withheld.jsonl")
+    assert len(released) == 4
+    assert not any(p.embargo for p in released)
+    assert all(p.embargo for p in withheld)
+    canary = str(released[0].extra["winosmith.canary"])
+    assert canary in Path("after/README.md").read_text()
+    assert cli.told(publish)["canary"] == canary
