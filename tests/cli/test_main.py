@@ -1,4 +1,4 @@
-"""The command `winosmith`: help, exit codes and streams."""
+"""The command `winosmith`: help, exit codes, streams and printing."""
 
 import importlib
 import re
@@ -10,9 +10,10 @@ import click
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import __version__
+from winosmith import __version__, report
 from winosmith.cli import main
 from winosmith.cli._main import LOCATIONS, SECTIONS
+from winosmith.cli._output import print_blocks
 from winosmith.errors import DataError, Interrupted
 
 COMMANDS = [name for lines in SECTIONS.values() for name in lines]
@@ -77,6 +78,7 @@ def test_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest:
         (DataError("the labels are of one class"), 2, "Error: the labels are of one class"),
         (click.UsageError("no such thing"), 2, "no such thing"),
         (FileNotFoundError(2, "No such file", "a.npy"), 2, "Error: a.npy: No such file"),
+        (BrokenPipeError(32, "Broken pipe"), 2, "Broken pipe"),
         (MemoryError("Unable to allocate 8 GiB"), 2, "(Unable to allocate 8 GiB); use fewer"),
         (Interrupted("Run it again to go on."), 130, "Stopped. Run it again to go on."),
         (KeyboardInterrupt(), 130, "Stopped."),
@@ -112,3 +114,23 @@ def test_each_command_is_in_its_module(name: str) -> None:
     module = importlib.import_module(f"winosmith.cli.{name}")
     assert isinstance(module.command, click.Command)
     assert Path(str(module.__file__)).name == f"{name}.py"
+
+
+def test_terminal_and_page_format_numbers_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = ["word", report.Column("of them right", ".1%"), "z"]
+    table = report.Table("Words", columns, [["less", 6 / 7, 1.5], ["more", None, 2.0]])
+    print_blocks([table])
+    printed = capsys.readouterr().out
+    assert "        85.7\xa0%   1.500" in printed
+    assert "85.7\xa0%" in report.render_page("Words", [report.Section("Words", [table])])
+
+
+def test_control_characters_in_paragraphs_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    print_blocks(
+        [report.Text(["a [red] \x1b[31mred\x1b[0m id"]), report.Text(["\x1b]0;x"], "list")]
+    )
+    printed = capsys.readouterr().out
+    assert "a [red] \\x1b[31mred" in printed
+    assert "\x1b" not in printed

@@ -1,16 +1,19 @@
-"""`winosmith score --by lineage` shows how stable solvers are under perturbation."""
+"""`winosmith score` and `compare --by lineage` show how stable solvers are under perturbation."""
 
+import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import Dataset, Prediction, Problem, answers, formats
+from winosmith import Dataset, Lineage, Prediction, Problem, answers, formats
 from winosmith.lineage import depths, make_child
+from winosmith.metrics import compare_survival, grade
 from winosmith.testing import make_twins
 
 
@@ -34,6 +37,18 @@ def evolved(families: int = 8, versions: int = 12) -> Dataset:
 
 
 DATA = evolved()
+ROOTS = make_twins(0, singles=12)
+CHAINS = Dataset(
+    [
+        *ROOTS,
+        *(
+            replace(p, id=f"{p.id}.{n}", sentence=f"{'well ' * n}{p.sentence}",
+                    lineage=Lineage(p.id, p.id, declared=n))
+            for p in ROOTS for n in range(1, 7)
+        ),
+    ],
+    "chains",
+)  # fmt: skip
 DEPTHS = [found.lineage or 0 for found in depths(DATA)]
 ROWS = range(len(DATA))
 WRONG = {
@@ -48,13 +63,11 @@ BOTH = ["evolved.jsonl", "near.jsonl", "far.jsonl", "--by", "lineage"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _folder(cli: Cli) -> None:
     """Work in a folder with perturbed problems and two solvers' predictions."""
-    monkeypatch.chdir(tmp_path)
     formats.write(DATA, "evolved.jsonl")
     for name, said in SAID.items():
         answers.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
-    return tmp_path
 
 
 def test_depth_option_is_shown_and_signed(cli: Cli) -> None:
@@ -95,10 +108,7 @@ def test_training_data_are_compared_by_content(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (
-            "xyzzy",
-            r"the contents of 'xyzzy' are unknown; known data sets are wsc, pdp.*other:xyzzy",
-        ),
+        ("xyzzy", r"of 'xyzzy' are unknown; known data sets are wsc, pdp.*other:xyzzy"),
         ("near=xyzzy", r"the contents of 'xyzzy' are unknown"),
         ("gone.jsonl", r"'gone\.jsonl' is not a file"),
         ("other:", r"'other:' is not a file"),
@@ -138,15 +148,13 @@ def test_curves_of_six_solvers_need_two_figures(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
-def test_missing_tagger_only_omits_the_kinds_of_edits(folder: Path) -> None:
+def test_missing_tagger_only_omits_the_kinds_of_edits() -> None:
     script = (
         "import sys; sys.modules['HanTa'] = None\n"
         "from winosmith.cli import main\n"
         f"sys.exit(main(['score', *{BOTH!r}]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "pip install 'winosmith[language]'" in " ".join(done.stdout.split())
     assert "Families without an error" in done.stdout
@@ -188,3 +196,49 @@ def test_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, cli: 
         assert kinds["synonym"]["consistent"]["value"] > kinds["context"]["consistent"]["value"]
     tagged = {name: found["kinds"][name]["kinds"][0]["kind"] for name in ("whole", "local")}
     assert tagged == {"whole": "+NN", "local": "+NN"}
+
+
+def _fail_from(depth: int) -> list[Prediction]:
+    """Return predictions that are incorrect from a declared depth on."""
+    deep = [(p.lineage.declared or 0) >= depth if p.lineage else False for p in CHAINS]
+    return [
+        Prediction(p.id, (p.answer or 0) ^ wrong) for p, wrong in zip(CHAINS, deep, strict=True)
+    ]
+
+
+@pytest.fixture
+def compare(cli: Cli) -> str:
+    """Write chains and answers of three solvers, one always correct; return a command for two."""
+    formats.write(CHAINS, "chains.jsonl")
+    for name, depth in (("early", 2), ("late", 5), ("never", 9)):
+        answers.write_predictions(_fail_from(depth), f"{name}.jsonl", CHAINS, solver=name)
+    return "compare chains.jsonl early.jsonl late.jsonl"
+
+
+def test_later_errors_are_reported_with_a_paired_test(compare: str, cli: Cli) -> None:
+    """In all 12 families, one solver fails at depth 2 and the other at 5: p = 2 / 2^12."""
+    (pair,) = cli.told(f"{compare} --by lineage")["by_lineage"]
+    early, late = (grade(CHAINS, _fail_from(depth)) for depth in (2, 5))
+    expected = json.loads(json.dumps(compare_survival(early, late).record()))
+    assert pair == {"first": "early", "second": "late", "survival": expected}
+    assert pair["survival"]["p_value"] == pytest.approx(2 / 2**12)
+    shown = cli(f"{compare} --by lineage --out page.html")
+    assert "Depth of the first error (declared), in 12 families" in shown
+    row = next(x for x in shown.splitlines() if x.startswith("A − B") and "2nd" in x).split()
+    assert row[3:8] == ["12", "12", "2", "5", "2nd"]
+    assert "Signature of A − B by lineage: data:" in shown
+    assert "Depth of the first error" in Path("page.html").read_text("utf-8")
+    assert "--depth needs --by lineage" in cli.refused(f"{compare} --depth edit")
+
+
+def test_three_pairs_have_p_values_corrected_by_holm(compare: str, cli: Cli) -> None:
+    """The smallest p-value is multiplied by 3.
+
+    The median depth of a solver without errors isn't defined.
+    """
+    printed = cli(f"{compare} never.jsonl --by lineage --depth edit")
+    shown = printed.partition("Depth of the first error (edit)")[2]
+    rows = [line.split() for line in shown.splitlines() if line[:1] in "AB" and "2nd" in line]
+    assert [row[-2:] for row in rows] == [["0.0005", "0.0015"]] * 3
+    assert rows[1][3:7] == ["12", "0", "2", "2nd"]
+    assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
