@@ -1,6 +1,5 @@
 """`winosmith score` measures predictions, and refuses those that don't fit the data."""
 
-import csv
 import json
 import re
 from collections.abc import Sequence
@@ -28,9 +27,8 @@ SCORED = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _folder(cli: Cli) -> None:
     """Work in a folder with a data set and predictions of several sources."""
-    monkeypatch.chdir(tmp_path)
     formats.write(DATA, "dev.jsonl")
     answers.write_predictions(SCORED, "ours.jsonl", DATA, solver="toy")
     Path("list.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
@@ -39,7 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [f"{p.id},{'AB'[c]}" for p, c in zip(DATA, CHOICES, strict=True)]
     Path("answers.csv").write_text("\n".join(["ID,m", *rows]))
     Path("models.csv").write_text("\n".join(["id,m1,m2", *(f"{row},A" for row in rows)]))
-    return tmp_path
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
@@ -68,22 +65,20 @@ def test_table_with_a_column_per_model_has_several_solvers(cli: Cli) -> None:
     assert list(again) == ["m1", "m2", "copy.csv: m1", "copy.csv: m2"]
     Path("again").mkdir()
     Path("again/ours.jsonl").write_text(Path("ours.jsonl").read_text())
-    for others in ([], ["again/ours.jsonl"]):
-        names = [*cli.told("score", "dev.jsonl", "ours.jsonl", *others)["solvers"]]
-        assert names == ["ours", *(f"{other}: ours" for other in others)]
+    again = cli.told("score dev.jsonl ours.jsonl again/ours.jsonl")["solvers"]
+    assert list(again) == ["ours", "again/ours.jsonl: ours"]
     twice = cli.refused("compare dev.jsonl ours.jsonl ./ours.jsonl")
     assert "ours.jsonl: the file is given twice" in twice
-    Path("gap.csv").write_text(Path("models.csv").read_text()[:-1])
-    assert f"m2: 1 of 64 problems have no prediction ({DATA[-1].id!r})" in cli.refused(
-        "score dev.jsonl gap.csv"
-    )
-    Path("typo.csv").write_text(Path("models.csv").read_text().replace(f"{DATA[-1].id},", "typo,"))
+    table, last = Path("models.csv").read_text(), DATA[-1].id
+    Path("gap.csv").write_text(table[:-1])
+    refused = cli.refused("score dev.jsonl gap.csv")
+    assert f"m2: 1 of 64 problems have no prediction ({last!r})" in refused
+    Path("typo.csv").write_text(table.replace(f"{last},", "typo,"))
     refused = cli.refused("score dev.jsonl typo.csv")
     assert "('typo'); 1 of 64 problems have no prediction" in refused
     assert "is this a misspelled id? If not, add --partial to score only 63 problems" in refused
-    assert "it looks like models' answers, not problems" in cli.refused(
-        "score models.csv dev.jsonl"
-    )
+    refused = cli.refused("score models.csv dev.jsonl")
+    assert "it looks like models' answers, not problems" in refused
 
 
 @pytest.mark.parametrize("data", ["utf-8", "cp1252"])
@@ -101,12 +96,12 @@ def test_encoding_option_also_applies_to_answers(command: str, data: str, cli: C
     assert "100.0 %" in cli(f"{command} --encoding cp1252").replace("\xa0", " ")
 
 
-def test_tables_number_options_from_1_beyond_9(tmp_path: Path, cli: Cli) -> None:
+def test_tables_number_options_from_1_beyond_9(cli: Cli) -> None:
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
     formats.write([Problem("q", "Which of them is it?", options, 11, blank=None)], "q.jsonl")
-    names = [f"score_{number}" for number in range(12, 0, -1)]
-    scores = ",".join(str(number) for number in range(12, 0, -1))
-    Path("q.csv").write_text(f"id,choice,{','.join(names)}\nq,12,{scores}\n")
+    numbers = range(12, 0, -1)
+    names, scores = (",".join(f"{of}{n}" for n in numbers) for of in ("score_", ""))
+    Path("q.csv").write_text(f"id,choice,{names}\nq,12,{scores}\n")
     shown = cli("score q.jsonl q.csv")
     assert "100.0 %" in shown
     assert "is not the option with its best score" not in shown
@@ -143,20 +138,17 @@ def test_skip_bad_is_advised_for_invalid_records(cli: Cli) -> None:
 
 def test_labels_score_data_without_answers(cli: Cli) -> None:
     formats.write(DATA.blind(), "test.jsonl")
-    assert "the answers of 64 of 64 problems are withheld" in cli.refused(
-        "score test.jsonl list.lst"
-    )
+    told = cli.refused("score test.jsonl list.lst")
+    assert "the answers of 64 of 64 problems are withheld" in told
     with Path("labels.lst").open("w") as file:
         answers.write_labels([p.answer or 0 for p in DATA], file)
-    found = cli.told("score test.jsonl list.lst --labels labels.lst")
-    assert found["solvers"] == {
-        "list": {**cli.told("score dev.jsonl list.lst")["solvers"]["list"],
-                 "signature": found["solvers"]["list"]["signature"]}
-    }  # fmt: skip
+    found = cli.told("score test.jsonl list.lst --labels labels.lst")["solvers"]
+    plain = cli.told("score dev.jsonl list.lst")["solvers"]
+    plain["list"]["signature"] = found["list"]["signature"]
+    assert found == plain
     Path("labels.lst").write_text("1\n2\n")
-    assert "labels.lst: the list has 2 labels, but there are 64 problems" in cli.refused(
-        "score test.jsonl list.lst --labels labels.lst"
-    )
+    told = cli.refused("score test.jsonl list.lst --labels labels.lst")
+    assert "labels.lst: the list has 2 labels, but there are 64 problems" in told
     many = [{"id": f"q{at}", "question": f"Why {at}?", "choices": [*"éxyz"]} for at in range(4)]
     Path("many.jsonl").write_text("".join(json.dumps(one) + "\n" for one in many))
     Path("m.lst").write_text("A\nB\nC\nD\n")
@@ -190,8 +182,7 @@ def test_people_are_scored_on_the_same_problems(cli: Cli) -> None:
     found = cli.told("score dev.jsonl list.lst --people people.csv")
     assert found["people_majority"]["accuracy"] == 1.0
     assert found["people_single"]["value"] == pytest.approx(2 / 3)
-    told = ["score", "dev.jsonl", "list.lst", "--people", "people.csv", "--out", "people.html"]
-    shown = cli(*told)
+    shown = cli("score dev.jsonl list.lst --people people.csv --out people.html")
     assert "people, majority" in shown
     assert "a single person" in shown
     drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
@@ -199,7 +190,7 @@ def test_people_are_scored_on_the_same_problems(cli: Cli) -> None:
     only = "Only one person answered, so the interval does not generalise to other people"
     assert only not in " ".join(shown.split())
     write_votes([r for r in said if r.participant == "00"], "one.csv")
-    assert only in " ".join(cli("score", "dev.jsonl", "list.lst", "--people", "one.csv").split())
+    assert only in " ".join(cli("score dev.jsonl list.lst --people one.csv").split())
 
 
 def test_consistency_is_measured_on_switched_problems(cli: Cli) -> None:
@@ -207,22 +198,19 @@ def test_consistency_is_measured_on_switched_problems(cli: Cli) -> None:
     other = switch_options(DATA).kept
     formats.write(other, "switched.jsonl")
     Path("switched.lst").write_text("".join(f"{c + 1}\n" for c in CHOICES))
-    arguments = ["dev.jsonl", "list.lst", "--switched", "switched.lst"]
-    found = cli.told("score", *arguments, "--switched-data", "switched.jsonl")
+    score = "score dev.jsonl list.lst --switched switched.lst"
+    found = cli.told(f"{score} --switched-data switched.jsonl")
     assert found["switched"]["list"]["consistent"]["value"] == 0.0
-    assert "--switched and --switched-data must be given together" in cli.refused(
-        "score", *arguments
-    )
+    assert "--switched and --switched-data must be given together" in cli.refused(score)
 
 
 @pytest.mark.data
 def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir: Path, cli: Cli) -> None:
     """Trichelair et al. marked 37 associative and 131 switchable problems."""
-    data = formats.read(data_dir / "wsc/WSCollection.xml")
-    Path("first.lst").write_text("1\n" * len(data))
-    marks = [str(data_dir / f"trichelair/WSC_{n}_label.json") for n in ("associative", "switched")]
-    found = cli.told("score", str(data_dir / "wsc/WSCollection.xml"), "first.lst",
-                   "--marks", marks[0], "--marks", marks[1])  # fmt: skip
+    Path("first.lst").write_text("1\n" * 285)
+    marks = (f"--marks {data_dir}/trichelair/WSC_{of}_label.json" for of in
+             ("associative", "switched"))  # fmt: skip
+    found = cli.told(f"score {data_dir}/wsc/WSCollection.xml first.lst {' '.join(marks)}")
     groups = found["solvers"]["first"]["groups"]
     assert groups["trichelair.associative"]["True"]["n"] == 37
     assert groups["trichelair.switchable"]["True"]["n"] == 131
@@ -231,21 +219,21 @@ def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir: Path, cli: Cl
 @pytest.mark.data
 def test_gender_gap_has_120_sentences_per_cell_by_answer(data_dir: Path, cli: Cli) -> None:
     """The layout is that of WinoGrande's table 7."""
-    sentences = str(data_dir / "winogender/all_sentences.tsv")
-    with Path(sentences).open() as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
-    Path("occupation.csv").write_text(
-        "id,choice\n"
-        + "".join(f"{row['sentid']},{1 + ('.female' in row['sentid'])}\n" for row in rows)
+    folder = data_dir / "winogender"
+    ids = formats.read(folder / "all_sentences.tsv").ids
+    rows = [f"{name},{1 + ('.female' in name)}\n" for name in ids]
+    Path("occupation.csv").write_text("id,choice\n" + "".join(rows))
+    score = (
+        f"score {folder}/all_sentences.tsv occupation.csv "
+        f"--occupations {folder}/occupations-stats.tsv"
     )
-    more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
-    found = cli.told("score", sentences, "occupation.csv", *more)["gender_gap"]["occupation"]
+    found = cli.told(score)["gender_gap"]["occupation"]
     assert list(found) == [f"{c}, by the {r}" for c in ("bls", "bergsma") for r in
                            ("answer", "occupation")]  # fmt: skip
     gap = found["bls, by the answer"]
     assert "0 of 240 got the same answer with every pronoun" in gap["note"]
     assert [gap[g][c]["n"] for g in ("female", "male") for c in ("plain", "gotcha")] == [120] * 4
-    shown = cli("score", sentences, "occupation.csv", *more)
+    shown = cli(score)
     assert "ΔF" in shown
     assert "of 120, 120 / 120, 120 sentences" in shown
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
@@ -268,14 +256,14 @@ def test_score_and_transfer_have_equal_gender_gaps(
     target = study.read_target(data_dir / "winogender/all_sentences.tsv")
     transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_read_women(target)).gap
     assert transferred is not None
-    predictions = str(tmp_path / "winogender.jsonl")
-    more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]
-    (scored,) = cli.told("score", target.file, predictions, *more)["gender_gap"].values()
+    occupations = data_dir / "winogender/occupations-stats.tsv"
+    score = f"score {target.file} winogender.jsonl --occupations {occupations}"
+    (scored,) = cli.told(score)["gender_gap"].values()
     name, first = next(iter(scored.items()))
     assert name == "bls, by the answer"
     for gender in ("female", "male", "both"):
         assert first[gender] == transferred.record()[gender]
-    shown = cli("score", target.file, predictions, *more)
+    shown = cli(score)
     tables = [line for line in shown.splitlines() if line.startswith("Gender gap")]
     assert tables[0] == "Gender gap on Winogender, with the majority of bls, by the answer"
 
@@ -283,23 +271,20 @@ def test_score_and_transfer_have_equal_gender_gaps(
 @pytest.mark.data
 def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir: Path, cli: Cli) -> None:
     """Its inputs are equal for both genders. Solvers that saw the pronoun are still measured."""
-    sentences = str(data_dir / "winogender/all_sentences.tsv")
-    occupations = str(data_dir / "winogender/occupations-stats.tsv")
+    sentences = data_dir / "winogender/all_sentences.tsv"
+    occupations = f"--occupations {data_dir}/winogender/occupations-stats.tsv"
     data = formats.read(sentences)
     for name, sees in (("hidden", "blank"), ("shown", "pronoun")):
         given = [Prediction(p.id, int(p.extra["winogender.gender"] == "male")) for p in data]
-        answers.write_predictions(
-            given, f"{name}.jsonl", data, solver=name, parameters={"sees": sees}
-        )
-    for asked in (["--occupations", occupations], ["--by", "winogender.gender"]):
-        said = cli.refused("score", sentences, "hidden.jsonl", *asked)
+        seen = {"sees": sees}
+        answers.write_predictions(given, f"{name}.jsonl", data, solver=name, parameters=seen)
+    for asked in (occupations, "--by winogender.gender"):
+        said = cli.refused(f"score {sentences} hidden.jsonl {asked}")
         assert "can't be compared: the 240 inputs of 'female' and 'male' are the same" in said
         assert "let it see the pronoun (`winosmith solve --sees pronoun`)" in said
-        shown = " ".join(cli("score", sentences, "hidden.jsonl", "shown.jsonl", *asked).split())
+        shown = " ".join(cli(f"score {sentences} hidden.jsonl shown.jsonl {asked}").split())
         assert "hidden: the gender of" in shown or "hidden: winogender.gender can't be" in shown
-    found = cli.told(
-        "score", sentences, "hidden.jsonl", "shown.jsonl", "--occupations", occupations
-    )
+    found = cli.told(f"score {sentences} hidden.jsonl shown.jsonl {occupations}")
     assert list(found["gender_gap"]) == ["shown"]
     assert list(found["gender_gap_refused"]) == ["hidden"]
 
@@ -307,7 +292,17 @@ def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir: Path, cli: 
 @pytest.mark.data
 def test_published_predictions_score_966_of_1267(data_dir: Path, cli: Cli) -> None:
     """The CSV of a public repository has a summary row."""
-    path = str(data_dir / "winogrande_predictions/cuichenx_dev_preds.csv")
-    found = cli.told("score", str(data_dir / "winogrande/dev.jsonl"), path)["solvers"]
+    path = data_dir / "winogrande_predictions/cuichenx_dev_preds.csv"
+    found = cli.told(f"score {data_dir}/winogrande/dev.jsonl {path}")["solvers"]
     accuracy = found["cuichenx_dev_preds"]["accuracy"]
     assert (accuracy["right"], accuracy["n"]) == (966, 1267)
+
+
+def test_eee_records_of_score_are_read_by_score_and_audit(cli: Cli) -> None:
+    first = cli.told("score dev.jsonl list.lst --eee records.jsonl")["solvers"]
+    again = cli.told("score dev.jsonl records.jsonl")["solvers"]
+    accuracy = {name: one["accuracy"] for name, one in first.items()}
+    assert accuracy == {name: one["accuracy"] for name, one in again.items()}
+    audited = cli.told("audit dev.jsonl --answers records.jsonl --no-probes")
+    (split,) = audited["splits"].values()
+    assert [*split["answers"]["models"]] == ["list"]

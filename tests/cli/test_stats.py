@@ -12,12 +12,10 @@ from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.testing import make_twins
 
-TEXT = pytest.CaptureFixture[str]
 
-
-def test_counts_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
-    formats.write(make_twins(30, singles=3), tmp_path / "made.jsonl")
-    shown = cli("stats", tmp_path / "made.jsonl")
+def test_counts_are_printed_with_a_signature(cli: Cli) -> None:
+    formats.write(make_twins(30, singles=3), "made.jsonl")
+    shown = cli("stats made.jsonl")
     rows = {line.split("  ")[0]: line for line in shown.splitlines()}
     assert rows["problems"].split() == ["problems", "63"]
     assert rows["twins"].split() == ["twins", "30"]
@@ -27,93 +25,85 @@ def test_counts_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_duplicates_and_contradictions_are_reported_by_id(tmp_path: Path, cli: Cli) -> None:
+def test_duplicates_and_contradictions_are_reported_by_id(cli: Cli) -> None:
     data = make_twins(6)
     copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
     third = replace(data[4], id="third", sentence=data[4].sentence + " Really.")
-    formats.write(data, tmp_path / "plain.jsonl")
+    formats.write(data, "plain.jsonl")
     liar = replace(liar, answer=1 - (liar.answer or 0))
-    formats.write(Dataset([*data, copy, liar, third]), tmp_path / "more.jsonl")
-    plain = cli("stats", tmp_path / "plain.jsonl")
+    formats.write(Dataset([*data, copy, liar, third]), "more.jsonl")
+    plain = cli("stats plain.jsonl")
     assert "duplicates 0 problems" in " ".join(plain.split())
     assert "identical" not in plain
     for command in ("stats", "check"):
-        told = " ".join(cli(command, tmp_path / "more.jsonl").split())
+        told = " ".join(cli(command, "more.jsonl").split())
         assert (
             "2 groups of identical problems, 4 problems in all: 0-0 and copy; 1-0 and liar." in told
         )
         assert "1 group of identical problems with different answers: 1-0 and liar. Correct" in told
         assert "1 twin id is shared by three problems or more: 2-0, 2-1 and third." in told
-        found = cli.told(command, tmp_path / "more.jsonl")
-        assert found["copies"] == {
-            "count": 2,
-            "problems": 4,
-            "examples": [["0-0", "copy"], ["1-0", "liar"]],
-        }
+        found = cli.told(command, "more.jsonl")
+        examples = [["0-0", "copy"], ["1-0", "liar"]]
+        assert found["copies"] == {"count": 2, "problems": 4, "examples": examples}
         assert found["contradictions"]["examples"] == [["1-0", "liar"]]
         assert found["crowded"]["examples"] == [["2-0", "2-1", "third"]]
 
 
-def test_too_few_answers_to_find_leaks_are_reported(tmp_path: Path, cli: Cli) -> None:
-    formats.write(make_twins(50).blind(), tmp_path / "made.jsonl")
-    shown = cli("stats", tmp_path / "made.jsonl")
+def test_too_few_answers_to_find_leaks_are_reported(cli: Cli) -> None:
+    formats.write(make_twins(50).blind(), "made.jsonl")
+    shown = cli("stats made.jsonl")
     assert "Too few answers are known to check" in shown
     assert "at least 30 blocks" in " ".join(shown.split())
     assert "withheld: 100" in shown
 
 
 @pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
-def test_empty_or_unknown_file_is_refused(tmp_path: Path, cli: Cli, content: str) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(content)
-    assert "bad.jsonl" in cli.refused("stats", path)
+def test_empty_or_unknown_file_is_refused(cli: Cli, content: str) -> None:
+    Path("bad.jsonl").write_text(content)
+    assert "bad.jsonl" in cli.refused("stats bad.jsonl")
 
 
-def test_words_of_text_without_spaces_are_not_counted(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "japanese.jsonl"
+def test_words_of_text_without_spaces_are_not_counted(cli: Cli) -> None:
     sentence = "棚の茶碗が急須に当たって_が割れた。"
-    formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], path)
-    shown = cli("stats", path)
+    formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], "japanese.jsonl")
+    shown = cli("stats japanese.jsonl")
     assert shown.count("not counted: no spaces between words") == 2
     assert "tokens" not in shown
 
 
-def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
+def test_several_files_are_counted_as_one(cli: Cli) -> None:
     """Files may share ids; twins stay within their file."""
     for name in ("one", "two"):
-        formats.write(make_twins(2), tmp_path / f"{name}.jsonl")
-    report = cli.told("stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")))
+        formats.write(make_twins(2), f"{name}.jsonl")
+    report = cli.told("stats one.jsonl two.jsonl")
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
 
 
-def test_invalid_record_is_refused_or_skipped_by_skip_bad(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "made.jsonl"
-    path.write_text("".join(formats.to_lines(make_twins(1))) + '{"id": "x"}\n')
-    assert "made.jsonl:3: " in (error := cli.refused("stats", path))
+def test_invalid_record_is_refused_or_skipped_by_skip_bad(cli: Cli) -> None:
+    Path("made.jsonl").write_text("".join(formats.to_lines(make_twins(1))) + '{"id": "x"}\n')
+    assert "made.jsonl:3: " in (error := cli.refused("stats made.jsonl"))
     assert "--skip-bad bad.jsonl" in error
-    assert cli.told("stats", path, "--skip-bad", tmp_path / "bad")["problems"] == 2
+    assert cli.told("stats made.jsonl --skip-bad bad")["problems"] == 2
     assert "made.jsonl: 1 record omitted; see " in cli.err
 
 
-def test_true_and_false_claims_are_counted(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "claims.jsonl"
+def test_true_and_false_claims_are_counted(cli: Cli) -> None:
     claims = [
         Claim("1", "The cup hit the jug and _ broke.", c, c == "the jug")
         for c in ("the cup", "the jug")
     ]
-    formats.write(claims, path)
-    shown = cli("stats", path)
+    formats.write(claims, "claims.jsonl")
+    shown = cli("stats claims.jsonl")
     assert "true: 1, false: 1" in shown
     assert "9.00 tokens" in shown
 
 
-def test_file_with_problems_and_claims_is_refused(tmp_path: Path, cli: Cli) -> None:
+def test_file_with_problems_and_claims_is_refused(cli: Cli) -> None:
     """Neither `stats` nor `train` uses only a part of the file."""
-    path = tmp_path / "both.jsonl"
     claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", holds=True)
-    formats.write([*make_twins(1), claim], path)
-    for words in (["stats"], ["train", "--dev", 1, "--model", "m", "--out", tmp_path / "t"]):
-        assert "both problems and true-or-false claims" in cli.refused(*words, path)
+    formats.write([*make_twins(1), claim], "both.jsonl")
+    for command in ("stats", "train --dev 1 --model m --out t"):
+        assert "both problems and true-or-false claims" in cli.refused(f"{command} both.jsonl")
 
 
 @pytest.mark.data
@@ -124,44 +114,39 @@ def test_leak_of_winograndes_ids_is_reported(data_dir: Path, cli: Cli) -> None:
 
 
 @pytest.mark.data
-def test_work_grows_linearly_with_the_problems(
-    data_dir: Path, tmp_path: Path, capsys: TEXT
-) -> None:
+def test_work_grows_linearly_with_the_problems(data_dir: Path, cli: Cli) -> None:
     """It is the number of function calls to find duplicates, pairs and leaks."""
     lines = (data_dir / "winogrande/train_l.jsonl").read_text("utf-8").splitlines(keepends=True)
     work = {}
     for count in (500, 1000, 4000):  # the first run loads the modules
-        path = tmp_path / f"{count}.jsonl"
-        path.write_text("".join(lines[:count]), "utf-8")
-        work[count] = calls(lambda path=path: main(["stats", "--json", str(path)]))
-    capsys.readouterr()
+        Path("some.jsonl").write_text("".join(lines[:count]), "utf-8")
+        work[count] = calls(lambda: main(["stats", "--json", "some.jsonl"]))
     assert work[4000] < 5 * work[1000]
 
 
-def test_depths_of_families_are_compared(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "evograd.csv"
-    path.write_text(
+def test_depths_of_families_are_compared(cli: Cli) -> None:
+    Path("evograd.csv").write_text(
         "index,sentence,option1,option2,answer,distance\n"
         "0,The cup hit the _ and it broke.,vase,tray,1,0\n"
         "1,The mug hit the _ and it broke.,vase,tray,1,1\n"
         "2,The old mug hit the _ so it fell.,vase,tray,1,9\n"
     )
-    shown = cli("stats", path)
+    shown = cli("stats evograd.csv")
     assert "2 perturbed problems in 1 family" in shown
     assert ["declared", "2", "5.000", "9", "1"] in [line.split() for line in shown.splitlines()]
     assert "The depths of '2' differ most: declared 9, lineage 4, edit 4." in shown
     assert max(map(len, shown.splitlines())) <= 80
-    found = cli.told("stats", path)["lineages"]
+    found = cli.told("stats evograd.csv")["lineages"]
     assert (found["example"], found["depths"]["declared"]["equal"]) == ("2", 1)
 
 
 @pytest.mark.parametrize("command", ["stats", "check"])
-def test_unmarked_twins_are_reported(tmp_path: Path, cli: Cli, command: str) -> None:
+def test_unmarked_twins_are_reported(cli: Cli, command: str) -> None:
     """If a file marks some twins, other pairs that look like twins stay singles."""
     data = make_twins(5).problems
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
-    formats.write(mixed, tmp_path / "mixed.jsonl")
-    said = " ".join(cli(command, tmp_path / "mixed.jsonl").split()) + cli.err
+    formats.write(mixed, "mixed.jsonl")
+    said = " ".join(cli(command, "mixed.jsonl").split()) + cli.err
     assert "2 pairs of singles look like unmarked twins" in said
     assert "--pair-by" in said
 
@@ -175,10 +160,7 @@ def test_unmarked_twins_are_reported(tmp_path: Path, cli: Cli, command: str) -> 
         "embed {} --out x.npz",
     ],
 )
-def test_every_command_reports_decisions_of_the_reader(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_command_reports_decisions_of_the_reader(cli: Cli, command: str) -> None:
     warnings.simplefilter("always", formats.ReadingNote)
     rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in
             (("broke", 1), ("bounced", 2))]  # fmt: skip

@@ -1,14 +1,13 @@
-"""The command `winosmith data get` with a real server."""
+"""`winosmith data` lists and downloads published data sets, here from a real server."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from winosmith.cli import main
-from winosmith.fetch import PublishedDataset, RemoteFile
+from tests.cli.conftest import Cli, cli  # noqa: F401
+from winosmith.fetch import PUBLISHED, PublishedDataset, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 DIGEST = hashlib.sha256(TEXT).hexdigest()
@@ -24,33 +23,37 @@ def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> PublishedDataset:
     return known
 
 
-def test_download_prints_paths_and_licence(
-    made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_list_includes_every_data_set_with_the_addresses_of_its_files(cli: Cli) -> None:  # noqa: F811
+    shown = cli("data list")
+    assert all(known.name in shown for known in PUBLISHED)
+    assert max(map(len, shown.splitlines())) <= 80
+    records = cli.told("data list")["sets"]
+    assert [record["name"] for record in records] == [known.name for known in PUBLISHED]
+    assert all(file["url"].startswith("https://") for r in records for file in r["files"])
+
+
+def test_download_prints_paths_licence_and_checksums(
+    made: PublishedDataset,
+    tmp_path: Path,
+    cli: Cli,  # noqa: F811
 ) -> None:
     """Only the paths go to standard output."""
-    assert main(["data", "get", "made", "--out", str(tmp_path / "out")]) == 0
-    shown = capsys.readouterr()
-    assert shown.out == f"{tmp_path / 'out/a.jsonl'}\n"
-    assert "licence: CC0" in shown.err
-    assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT
+    out = tmp_path / "out"
+    assert cli("data", "get", "made", "--out", out) == f"{out / 'a.jsonl'}\n"
+    assert "licence: CC0" in cli.err
+    assert (out / "a.jsonl").read_bytes() == TEXT
+    assert cli.told("data", "get", "made", "--out", out)["files"] == {str(out / "a.jsonl"): DIGEST}
 
 
-def test_json_has_paths_and_checksums(
-    made: PublishedDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_unknown_name_and_folder_with_other_files_are_refused_before_download(
+    made: PublishedDataset,
+    site: Any,
+    tmp_path: Path,
+    cli: Cli,  # noqa: F811
 ) -> None:
-    assert main(["data", "get", "made", "--out", str(tmp_path / "out"), "--json"]) == 0
-    files = json.loads(capsys.readouterr().out)["files"]
-    assert files == {str(tmp_path / "out/a.jsonl"): DIGEST}
-
-
-def test_broken_connection_is_reported_with_a_remedy(
-    made: PublishedDataset, site: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    site.cut = 20
-    command = ["data", "get", "made", "--out", str(tmp_path / "out")]
-    assert main(command) == 2
-    assert "run the same command again" in capsys.readouterr().err
-    site.cut = None
-    assert main(command) == 0
-    assert site.asked == 2
-    assert (tmp_path / "out/a.jsonl").read_bytes() == TEXT
+    assert "unknown published data set 'gap'; use made" in cli.refused("data get gap")
+    (tmp_path / "mine.txt").write_text("mine")
+    refused = cli.refused("data", "get", "made", "--out", tmp_path)
+    assert "not empty and was not written by winosmith" in refused
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    assert site.asked == 0

@@ -54,6 +54,7 @@ def test_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> No
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"older"]
     served.cut = None
     assert fetch.download(remote(served), tmp_path).read_bytes() == BODY
+    assert served.asked == 2
 
 
 @pytest.mark.parametrize(
