@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from winosmith import Dataset, Problem
+from winosmith import Dataset, Problem, answers, formats
 
 LETTERS = "ABCD"
 ORDERS = ("CABD", "DBAC", "BADC", "ADCB", "CDAB", "BCDA")
@@ -36,3 +36,14 @@ def write_text(path: Path, text: str) -> Path:
     """Write the text and return the path."""
     path.write_text(text, "utf-8")
     return path
+
+
+def make_source(name: str, text: str) -> formats.Source:
+    """Return a file in memory."""
+    return formats.Source(name, text.encode())
+
+
+def read_choices(source: Any, data: Dataset = DATA) -> dict[str, list[int | None]]:
+    """Return each model's choices."""
+    found = answers.read(source, data)
+    return {model: [one.choice for one in of.predictions] for model, of in found.items()}

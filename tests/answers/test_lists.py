@@ -4,50 +4,49 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers.items import DATA, KEYS, LETTERS, write_text
+from tests.answers.items import DATA, KEYS, LETTERS, make_source, read_choices, write_text
 from winosmith import Dataset, Problem, answers
 from winosmith.errors import FormatError
 
 
 @pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
-def test_list_may_begin_with_a_missing_or_invalid_label(first: str, tmp_path: Path) -> None:
-    path = write_text(tmp_path / "m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
-    found = answers.read(path, DATA)["m"].by_id
-    assert [found[name].choice for name in DATA.ids[1:]] == KEYS[1:]
-    assert ("q0" in found) == (first in ("?", "[invalid]"))
+def test_list_may_begin_with_a_missing_or_invalid_label(first: str) -> None:
+    path = make_source("m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
+    found = read_choices(path)["m"]
+    assert found == [None] * (first in ("?", "[invalid]")) + KEYS[1:]
 
 
-def test_list_may_have_a_header_or_option_texts(tmp_path: Path) -> None:
+def test_list_may_have_a_header_or_option_texts() -> None:
     plain = Dataset(DATA.problems[::2])
     for first in ("prediction\n", "llama-3.1 (8B)\n", ""):
         texts = "\n".join(p.options[p.answer or 0] for p in plain)
-        found = answers.read(write_text(tmp_path / "m.lst", first + texts), plain)["m"]
-        assert [one.choice for one in found.predictions] == KEYS[::2]
-    path = write_text(tmp_path / "m.lst", f"{plain[0].options[0]}\n{texts}")
+        assert read_choices(make_source("m.lst", first + texts), plain)["m"] == KEYS[::2]
+    path = make_source("m.lst", f"{plain[0].options[0]}\n{texts}")
     with pytest.raises(FormatError, match="the list has 7 labels, but there are 6"):
         answers.read(path, plain)
 
 
-def test_quotes_are_removed_only_around_whole_lines(tmp_path: Path) -> None:
+def test_quotes_are_removed_only_around_whole_lines() -> None:
     options = ('It said "no"', 'It said "yes"', "red, blue")
     items = Dataset(Problem(f"q{at}", f"Why {at}?", options, 0, blank=None) for at in range(3))
-    path = write_text(tmp_path / "m.lst", f'{options[0]}\n{options[1]}\n"{options[2]}"\n')
-    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [0, 1, 2]
+    assert read_choices(
+        make_source("m.lst", f'{options[0]}\n{options[1]}\n"{options[2]}"\n'), items
+    )["m"] == [0, 1, 2]
 
 
 def test_zero_among_letters_is_invalid(tmp_path: Path) -> None:
     """A 0 means "no answer" among letters; among numbers, the count may start at 0."""
     letters = [LETTERS[key] for key in KEYS]
     path = write_text(tmp_path / "m.lst", "\n".join(["0", *letters[1:]]))
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, *KEYS[1:]]
+    assert read_choices(path)["m"] == [None, *KEYS[1:]]
     path = write_text(path, "\n".join(["0", "1", *letters[2:]]))
     with pytest.raises(FormatError, match="0 is not a label: options are numbered from 1"):
         answers.read(path, DATA)
 
 
-def test_list_without_a_readable_label_is_refused(tmp_path: Path) -> None:
+def test_list_without_a_readable_label_is_refused() -> None:
     """Otherwise, twelve unreadable answers would count as incorrect."""
-    path = write_text(tmp_path / "m.lst", "\n".join("一二三四"[key] for key in KEYS))
+    path = make_source("m.lst", "\n".join("一二三四"[key] for key in KEYS))
     with pytest.raises(FormatError, match="no answer is an option letter"):
         answers.read(path, DATA)
 
@@ -55,8 +54,8 @@ def test_list_without_a_readable_label_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lines", [["prediction", *"AB"], ["gpt", "A", "", "C"], ["gpt", "A", "B", ""]]
 )
-def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str], tmp_path: Path) -> None:
+def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str]) -> None:
     """It would be read as the first answer, and each label would belong to the next problem."""
-    path = write_text(tmp_path / "m.lst", "".join(f"{line}\n" for line in lines))
+    path = make_source("m.lst", "".join(f"{line}\n" for line in lines))
     with pytest.raises(FormatError, match="may be a header, or an invalid answer"):
         answers.read(path, Dataset(DATA.problems[:3]))

@@ -11,7 +11,15 @@ from unicodedata import normalize
 import pandas as pd
 import pytest
 
-from tests.answers.items import DATA, KEYS, LETTERS, write_jsonl, write_text
+from tests.answers.items import (
+    DATA,
+    KEYS,
+    LETTERS,
+    make_source,
+    read_choices,
+    write_jsonl,
+    write_text,
+)
 from winosmith import Dataset, Problem, answers, formats, metrics
 from winosmith.errors import DataError, FormatError
 
@@ -46,7 +54,7 @@ def test_columns_without_answers_are_omitted_with_a_note(tmp_path: Path) -> None
     with pytest.raises(FormatError, match="'answer' matches the key in every row, so it may"):
         answers.read(path, DATA)
     path.write_text(path.read_text("utf-8").replace(",m", ",rank"), "utf-8")
-    assert [one.choice for one in answers.read(path, DATA)["k"].predictions] == [1, 0]
+    assert read_choices(path)["k"] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ def test_column_that_contains_the_ids_is_suggested(name: str | None, advice: str
     ],
 )  # fmt: skip
 def test_numbers_are_answers_if_90_percent_are_options(
-    columns: dict[str, Sequence[object]], models: list[str], tmp_path: Path
+    columns: dict[str, Sequence[object]], models: list[str]
 ) -> None:
     """The other column of the table has letters."""
     items = Dataset(
@@ -97,7 +105,7 @@ def test_numbers_are_answers_if_90_percent_are_options(
     )
     rows = zip(items.ids, *columns.values(), strict=True)
     lines = [",".join(map(str, row)) for row in (("id", *columns), *rows)]
-    path = write_text(tmp_path / "t.csv", "\n".join(lines))
+    path = make_source("t.csv", "\n".join(lines))
     with warnings.catch_warnings(record=True, action="always") as notes:
         assert [*answers.read(path, items)] == models
     said = [str(note.message).split("'")[1] for note in notes]
@@ -119,19 +127,17 @@ def test_numbers_that_contradict_the_grades_are_refused() -> None:
     grades = [int(one == key) for one, key in zip(said, KEYS, strict=True)]
     table = pd.DataFrame({"id": DATA.ids, "m": [one + 1 for one in said], "correct": grades})
     table.loc[0, "correct"] = 0
-    (found,) = answers.read(table, DATA).values()
-    assert [one.choice for one in found.predictions] == said
+    assert [*read_choices(table).values()] == [said]
     table["m"] = [at % 3 + 1 for at in range(len(DATA))]
     with pytest.raises(FormatError, match="'m' contradict the grades in 'correct' in many rows"):
         answers.read(table, DATA)
 
 
-def test_c_and_i_are_letters_of_nine_options(tmp_path: Path) -> None:
+def test_c_and_i_are_letters_of_nine_options() -> None:
     """With fewer options, they mean "correct" and "incorrect"."""
     options = tuple(f"mark {at}" for at in range(9))
     items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
-    path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,I\n")
-    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 8]
+    assert read_choices(make_source("m.csv", "id,m\nq0,C\nq1,I\n"), items)["m"] == [2, 8]
 
 
 @pytest.mark.parametrize(
@@ -171,12 +177,12 @@ def test_long_tables_are_read(
 
 
 @pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
-def test_long_table_may_have_grades(marks: tuple[str, str], tmp_path: Path) -> None:
+def test_long_table_may_have_grades(marks: tuple[str, str]) -> None:
     """An incorrect answer is read as a tie of all other options, so it is never correct."""
     rows = [
         f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
     ]
-    path = write_text(tmp_path / "m.csv", "\n".join(["model;item;correct", *rows]))
+    path = make_source("m.csv", "\n".join(["model;item;correct", *rows]))
     found = answers.read(path, DATA)
     for n, model in enumerate("ab"):
         right = [found[model].by_id[p.id].credit(p.answer) for p in DATA]
@@ -206,52 +212,50 @@ def test_model_name_may_be_a_letter_of_an_option() -> None:
         assert choices == {"gpt": {"q0": 0, "q2": 1, "q4": 2, "q6": 3}, "A": {"q0": 1}}
 
 
-def test_json_layouts_of_several_models_are_equivalent(tmp_path: Path) -> None:
+def test_json_layouts_of_several_models_are_equivalent() -> None:
     said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
     by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
     by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
     rows = [[name, model, of[name]] for model, of in by_model.items() for name in DATA.ids]
     long = dict(zip(("id", "model", "pred"), map(list, zip(*rows, strict=True)), strict=True))
     for given in (by_model, by_id, said, {"id": DATA.ids, **said}, long):
-        found = answers.read(write_text(tmp_path / "m.json", json.dumps(given)), DATA)
+        found = answers.read(make_source("m.json", json.dumps(given)), DATA)
         assert {model: [LETTERS[p.choice or 0] for p in of.predictions]
                 for model, of in found.items()} == said  # fmt: skip
 
 
-def test_ids_may_be_an_unnamed_index_or_the_questions(tmp_path: Path) -> None:
+def test_ids_may_be_an_unnamed_index_or_the_questions() -> None:
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
     asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
     for given in (table, asked):
-        assert [p.choice for p in answers.read(given, DATA)["m"].predictions] == KEYS
+        assert read_choices(given)["m"] == KEYS
     assert formats.read(pd.DataFrame(
         {"question": ["Why?"], "choices": [["a", "b"]], "answer": ["A"]}, index=["x"]
     )).ids == ("x",)  # fmt: skip
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
-def test_scores_may_have_decimal_commas(mark: str, tmp_path: Path) -> None:
+def test_scores_may_have_decimal_commas(mark: str) -> None:
     rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     head = ["id", *(f"score{n}" for n in range(1, 5))]
-    path = write_text(tmp_path / "m.csv", "\n".join(mark.join(row) for row in [head, *rows]))
+    path = make_source("m.csv", "\n".join(mark.join(row) for row in [head, *rows]))
     found = answers.read(path, DATA)["m"].predictions
     assert [one.choice for one in found] == KEYS
     assert found[0].scores[KEYS[0]] == -0.53
 
 
-def test_cyrillic_letter_among_latin_ones_is_invalid(tmp_path: Path) -> None:
+def test_cyrillic_letter_among_latin_ones_is_invalid() -> None:
     """Here: the Cyrillic В, which looks like the Latin B."""
-    path = write_text(tmp_path / "m.csv", "id,m\nq0,A\nq2,B\nq4,В\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [0, 1, None]
+    assert read_choices(make_source("m.csv", "id,m\nq0,A\nq2,B\nq4,В\n"))["m"] == [0, 1, None]
 
 
 @pytest.mark.parametrize("letters", ["ABCD", "أبجد", "أبتث", "アイウエ", "イロハニ"])
-def test_best_matching_alphabet_order_is_used(tmp_path: Path, letters: str) -> None:
+def test_best_matching_alphabet_order_is_used(letters: str) -> None:
     """Arabic and Japanese letters have two orders; イ is second or first."""
     rows = (f"{name},{letters[key]}\n" for name, key in zip(DATA.ids, KEYS, strict=True))
-    path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(rows))
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == KEYS
+    assert read_choices(make_source("m.csv", "id,m\n" + "".join(rows)))["m"] == KEYS
 
 
 def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> None:
@@ -280,56 +284,52 @@ def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> No
         ("is_correct", "true false " * 6, ["gpt", "llama"]),
     ],
 )
-def test_columns_about_the_items_are_omitted(
-    head: str, column: str, models: list[str], tmp_path: Path
-) -> None:
+def test_columns_about_the_items_are_omitted(head: str, column: str, models: list[str]) -> None:
     cells = zip(DATA.ids, column.split(), KEYS, strict=True)
     rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
-    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
+    path = make_source("m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
     with pytest.warns(formats.ReadingNote, match=f"{head!r} (contains no option|has grades)"):
         found = answers.read(path, DATA)
     assert [*found] == models
     assert [one.choice for one in found["gpt"].predictions] == KEYS
 
 
-def test_grades_next_to_times_are_read(tmp_path: Path) -> None:
+def test_grades_next_to_times_are_read() -> None:
     """Times aren't options, even if one is 1.0."""
     rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
-    path = write_text(tmp_path / "m.csv", "\n".join(["id,time,correct", *rows]))
+    path = make_source("m.csv", "\n".join(["id,time,correct", *rows]))
     with pytest.warns(formats.ReadingNote, match="'time' has numbers .other columns have grades"):
         found = answers.read(path, DATA)["m"].by_id
     assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
 
 
-def test_thousands_separators_are_not_decimal_commas(tmp_path: Path) -> None:
+def test_thousands_separators_are_not_decimal_commas() -> None:
     """An option's text takes precedence."""
     items = Dataset(
         Problem(name, f"How many {name}?", options, 0, blank=None)
         for name, options in (("1", ("1000", "1")), ("1000", ("1", "2")), ("x", ("2,0", "1,0")))
     )
-    path = write_text(tmp_path / "m.csv", "id;m\n1;1,000\n1,000;2\nx;2,0\n")
+    path = make_source("m.csv", "id;m\n1;1,000\n1,000;2\nx;2,0\n")
     found = answers.read(path, items)["m"].by_id
     assert [found[name].choice for name in ("1", "1,000", "x")] == [None, None, 0]
 
 
 @pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
-def test_markup_on_one_side_is_not_removed(answer: str, tmp_path: Path) -> None:
-    path = write_text(tmp_path / "m.csv", f"id,m\nq0,{answer}\nq2,A\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [None, 0]
+def test_markup_on_one_side_is_not_removed(answer: str) -> None:
+    assert read_choices(make_source("m.csv", f"id,m\nq0,{answer}\nq2,A\n"))["m"] == [None, 0]
 
 
-def test_c_and_n_without_i_are_letters(tmp_path: Path) -> None:
+def test_c_and_n_without_i_are_letters() -> None:
     """C means "correct" only if I, for "incorrect", occurs too."""
-    path = write_text(tmp_path / "m.csv", "id,m\nq0,C\nq1,N\nq2,C\n")
-    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == [2, None, 2]
+    assert read_choices(make_source("m.csv", "id,m\nq0,C\nq1,N\nq2,C\n"))["m"] == [2, None, 2]
 
 
-def test_id_column_takes_precedence_over_the_index(tmp_path: Path) -> None:
+def test_id_column_takes_precedence_over_the_index() -> None:
     """An index with duplicates is never the ids."""
     letters = [LETTERS[key] for key in KEYS]
     for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
         table = pd.DataFrame({"qID": DATA.ids, "m": letters}, index=index)
-        assert [p.choice for p in answers.read(table, DATA)["m"].predictions] == KEYS
+        assert read_choices(table)["m"] == KEYS
     quiz = pd.DataFrame(
         {"question": ["Why?", "How?"], "choices": [["a", "b"]] * 2, "answer": ["A"] * 2}
     )
@@ -346,7 +346,7 @@ def test_id_column_takes_precedence_over_the_index(tmp_path: Path) -> None:
     ],
 )
 def test_column_named_answer_may_contain_answers(
-    other: str, cells: Sequence[object], models: list[str], tmp_path: Path
+    other: str, cells: Sequence[object], models: list[str]
 ) -> None:
     """It must differ from the keys, and no other column may have letters.
 
@@ -355,7 +355,7 @@ def test_column_named_answer_may_contain_answers(
     wrong = [(key + (at + 1) % 2) % 4 for at, key in enumerate(KEYS)]
     rows = [f"{p.id},{LETTERS[said]},{cell}"
             for p, said, cell in zip(DATA, wrong, cells, strict=True)]  # fmt: skip
-    path = write_text(tmp_path / "m.csv", "\n".join([f"id,answer,{other}", *rows]))
+    path = make_source("m.csv", "\n".join([f"id,answer,{other}", *rows]))
     with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
         found = answers.read(path, DATA)
     assert [*found] == models
@@ -378,17 +378,15 @@ def test_column_named_answer_may_contain_answers(
         ("answer", "1324", "'answer' may be a key or a model: name each column after its model"),
     ],
 )
-def test_numbers_that_may_be_answers_are_refused(
-    head: str, answer: str, message: str, tmp_path: Path
-) -> None:
+def test_numbers_that_may_be_answers_are_refused(head: str, answer: str, message: str) -> None:
     """Such as 1 to 3 tries or tokens, next to letters, or next to what may be keys."""
     rows = [f"{name},{(answer * 3)[at]},{at % 3 + 1}" for at, name in enumerate(DATA.ids)]
-    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},tries", *rows]))
+    path = make_source("m.csv", "\n".join([f"id,{head},tries", *rows]))
     with pytest.raises(FormatError, match=re.escape(message)):
         answers.read(path, DATA)
 
 
-def test_columns_of_options_are_no_models_if_some_options_are_equal(tmp_path: Path) -> None:
+def test_columns_of_options_are_no_models_if_some_options_are_equal() -> None:
     """The text of the third option is then also that of the second."""
     data = Dataset(
         Problem(
@@ -397,50 +395,48 @@ def test_columns_of_options_are_no_models_if_some_options_are_equal(tmp_path: Pa
         for at in range(8)
     )
     rows = [f"{p.id},{','.join(p.options)},B" for p in data]
-    path = write_text(tmp_path / "m.csv", "\n".join(["id,x,y,z,gpt", *rows]))
+    path = make_source("m.csv", "\n".join(["id,x,y,z,gpt", *rows]))
     assert [*answers.read(path, data)] == ["gpt"]
 
 
 @pytest.mark.parametrize("correct", [True, False])
 @pytest.mark.parametrize("head", ["answer", "label", "gold"])
-def test_keys_and_grades_next_to_a_prediction_are_compared(
-    head: str, correct: bool, tmp_path: Path
-) -> None:
+def test_keys_and_grades_next_to_a_prediction_are_compared(head: str, correct: bool) -> None:
     """The log of a table lists differing keys, and grades that contradict the answers."""
     rows = [f"{p.id},{(key + (at < 2)) % 4},{LETTERS[key]},{correct or at > 0}"
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
-    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},prediction,correct", *rows]))
+    path = make_source("m.csv", "\n".join([f"id,{head},prediction,correct", *rows]))
     log = answers.read(path, DATA)["m"].log
     assert (log.keys_differ, log.keys_compared) == (("q0", "q1"), 12)
     assert log.scores_differ == (() if correct else ("q0",))
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])
-def test_keys_in_a_table_are_compared_with_the_data(head: str, tmp_path: Path) -> None:
+def test_keys_in_a_table_are_compared_with_the_data(head: str) -> None:
     """As in a log, differing items are listed, and the keys of the data count."""
     rows = [f"{p.id},{LETTERS[(key + (at < 2)) % 4]},{LETTERS[key]}"
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
-    path = write_text(tmp_path / "m.csv", "\n".join([f"id,{head},gpt", *rows]))
+    path = make_source("m.csv", "\n".join([f"id,{head},gpt", *rows]))
     with pytest.warns(formats.ReadingNote, match=f"{head!r} has keys"):
         found = answers.read(path, DATA)["gpt"]
     assert [one.choice for one in found.predictions] == KEYS
     assert (found.log.keys_differ, found.log.keys_compared) == (("q0", "q1"), 12)
 
 
-def test_answers_inside_a_run_object_are_read(tmp_path: Path) -> None:
+def test_answers_inside_a_run_object_are_read() -> None:
     letters = [LETTERS[key] for key in KEYS]
     by_id = dict(zip(DATA.ids, letters, strict=True))
     records = [{"id": name, "answer": letter} for name, letter in by_id.items()]
     for own in (by_id, records, letters):
         for key in ("answers", "predictions", "results"):
             log = {"model": "gpt", "date": "2026-01-01", key: own}
-            found = answers.read(write_text(tmp_path / "m.json", json.dumps(log)), DATA)
+            found = answers.read(make_source("m.json", json.dumps(log)), DATA)
             assert [one.choice for one in found["gpt"].predictions] == KEYS
-    found = answers.read(write_text(tmp_path / "m.json", json.dumps({"results": records})), DATA)
+    found = answers.read(make_source("m.json", json.dumps({"results": records})), DATA)
     assert [one.choice for one in next(iter(found.values())).predictions] == KEYS
 
 
-def test_ids_may_differ_in_case_or_unicode_form(tmp_path: Path) -> None:
+def test_ids_may_differ_in_case_or_unicode_form() -> None:
     """The columns `variable` and `value` are those of pandas' `melt`."""
     table = pd.DataFrame({"id": [name.upper() for name in DATA.ids]})
     table = table.assign(gpt=[LETTERS[key] for key in KEYS], llama="A").melt(id_vars="id")
@@ -453,9 +449,9 @@ def test_ids_may_differ_in_case_or_unicode_form(tmp_path: Path) -> None:
         assert {*answers.read(table, items)["m"].by_id} == {*items.ids}
 
 
-def test_answers_to_unknown_items_are_refused_unless_partial(tmp_path: Path) -> None:
+def test_answers_to_unknown_items_are_refused_unless_partial() -> None:
     rows = [f"{problem.id},{LETTERS[key]}" for problem, key in zip(DATA, KEYS, strict=True)]
-    path = write_text(tmp_path / "m.csv", "\n".join(["id,gpt", *rows]))
+    path = make_source("m.csv", "\n".join(["id,gpt", *rows]))
     few = DATA.select(range(3))
     with pytest.raises(DataError, match=r"unknown id .* add `partial=True` to score only 3"):
         metrics.grade_models(path, few)
@@ -463,25 +459,25 @@ def test_answers_to_unknown_items_are_refused_unless_partial(tmp_path: Path) -> 
         assert metrics.grade_models(path, few, partial=True)["gpt"].credit.tolist() == [1, 1, 1]
 
 
-def test_column_of_keys_is_refused_as_a_model(tmp_path: Path) -> None:
+def test_column_of_keys_is_refused_as_a_model() -> None:
     """Next to probabilities, it is the only column with letters."""
     rows = [
         f"{p.id},{LETTERS[key]},0.{at}1" for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))
     ]
-    path = write_text(tmp_path / "m.csv", "\n".join(["id,gold,p_A", *rows]))
+    path = make_source("m.csv", "\n".join(["id,gold,p_A", *rows]))
     with pytest.raises(FormatError, match="'gold' is the name of a key column"):
         answers.read(path, DATA)
     with pytest.warns(formats.ReadingNote, match="'p_A' contains no option's letter"):
-        assert [one.choice for one in answers.read(path, DATA.blind())["gold"].predictions] == KEYS
+        assert read_choices(path, DATA.blind())["gold"] == KEYS
 
 
-def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused(tmp_path: Path) -> None:
+def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused() -> None:
     """Such as column 5 in the results of MMLU's own script."""
     rows = [[f"q{at}", "ABCD"[KEYS[at]], at % 2 == 0] for at in range(12)]
     text = "".join(",".join(map(str, row)) + "\n" for row in [["0", "5", "davinci_correct"], *rows])
     with pytest.raises(FormatError, match="'5' matches the key in every row"):
-        answers.read(write_text(tmp_path / "t.csv", text), DATA)
-    graded = answers.read(write_text(tmp_path / "t.csv", text.replace("False", "True")), DATA)
+        answers.read(make_source("t.csv", text), DATA)
+    graded = answers.read(make_source("t.csv", text.replace("False", "True")), DATA)
     assert [*graded] == ["5"]
 
 
@@ -514,29 +510,28 @@ def test_constant_numbers_next_to_letters_are_not_answers() -> None:
     assert [*answers.read(table, DATA)] == ["gpt"]
 
 
-def test_id_column_is_the_one_that_matches_most_items(tmp_path: Path) -> None:
+def test_id_column_is_the_one_that_matches_most_items() -> None:
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"gpt": letters, "Frage": DATA.ids})
     records = {str(at): {"question_id": p.id, "gpt": LETTERS[key]}
                for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))}  # fmt: skip
-    path = write_text(tmp_path / "m.json", json.dumps(records))  # pandas: orient="index"
+    path = make_source("m.json", json.dumps(records))  # pandas: orient="index"
     for given in (table, path):
-        assert [one.choice for one in answers.read(given, DATA)["gpt"].predictions] == KEYS
+        assert read_choices(given)["gpt"] == KEYS
 
 
-def test_ambiguous_number_with_decimal_comma_is_refused(tmp_path: Path) -> None:
+def test_ambiguous_number_with_decimal_comma_is_refused() -> None:
     """Here, "1,0" may mean the first option or the text 1."""
     items = Dataset([Problem("q", "How many?", ("2", "1", "3"), 0, blank=None)])
     with pytest.raises(FormatError, match="1,0 may mean option 1 or the text of option 2"):
-        answers.read(write_text(tmp_path / "m.csv", "id;m\nq;1,0\n"), items)
+        answers.read(make_source("m.csv", "id;m\nq;1,0\n"), items)
 
 
 def test_scores_next_to_other_answer_columns_are_ignored() -> None:
     """Only records without other keys are winosmith's own."""
     table = [{"id": p.id, "pred": LETTERS[key], "scores": [0.1, 0.2]}
              for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
-    (found,) = answers.read(table, DATA).values()
-    assert [one.choice for one in found.predictions] == KEYS
+    assert [*read_choices(table).values()] == [KEYS]
 
 
 def test_incomplete_answer_ids_from_1_are_refused(tmp_path: Path) -> None:
@@ -552,16 +547,16 @@ def test_incomplete_answer_ids_from_1_are_refused(tmp_path: Path) -> None:
     assert [*answers.read(path, items)["m"].by_id] == ["1", "2", "3"]
 
 
-def test_letters_for_options_in_another_order_are_refused(tmp_path: Path) -> None:
+def test_letters_for_options_in_another_order_are_refused() -> None:
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
     rows = [{"id": p.id, "options": [*p.options][::-1], "m": "A"} for p in items]
     with pytest.raises(FormatError, match=r"the options of 'q1', .* are in another order"):
         answers.read(rows, items)
     rows = [row | {"m": row["options"][at]} for at, row in enumerate(rows)]
-    assert [one.choice for one in answers.read(rows, items)["m"].predictions] == [2, 1, 0]
+    assert read_choices(rows, items)["m"] == [2, 1, 0]
 
 
-def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> None:
+def test_rows_with_the_question_of_another_item_are_refused() -> None:
     """For example, the ids of a shuffled copy of the data."""
     shifted = [*DATA[1:], DATA[0]]
     rows = [
@@ -571,7 +566,7 @@ def test_rows_with_the_question_of_another_item_are_refused(tmp_path: Path) -> N
         answers.read(rows, DATA)
 
 
-def test_answer_may_be_the_question_of_another_item(tmp_path: Path) -> None:
+def test_answer_may_be_the_question_of_another_item() -> None:
     """In a vocabulary quiz in both directions, each option is also a question."""
     words = {"cat": "Katze", "dog": "Hund", "ox": "Ochse"}
     pairs = [*words.items(), *((two, one) for one, two in words.items())]
@@ -580,12 +575,11 @@ def test_answer_may_be_the_question_of_another_item(tmp_path: Path) -> None:
         Problem(f"q{at}", word, texts[at // 3], at % 3, blank=None)
         for at, (word, _) in enumerate(pairs)
     )
-    path = write_text(
-        tmp_path / "m.csv",
+    path = make_source(
+        "m.csv",
         "id,m\n" + "".join(f"q{at},{two}\n" for at, (_, two) in enumerate(pairs)),
     )
-    found = answers.read(path, items)["m"].predictions
-    assert [one.choice for one in found] == [*items.answers]
+    assert read_choices(path, items)["m"] == [*items.answers]
 
 
 @pytest.mark.parametrize(
@@ -610,8 +604,7 @@ def test_letters_and_scores_of_permuted_options_are_refused(
         answers.read(rows, items)
     if "permutation" not in rows[0]:
         rows = [{"id": p.id, **list_options([*p.options]), **reply} for p in items]
-        (found,) = answers.read(rows, items).values()
-        assert [one.choice for one in found.predictions] == [0, 0, 0]
+        assert [*read_choices(rows, items).values()] == [[0, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -639,7 +632,7 @@ def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, st
                 answers.read(rows, DATA)
         else:
             with warnings.catch_warnings(action="ignore", category=formats.ReadingNote):
-                assert [one.choice for one in answers.read(rows, DATA)["a"].predictions] == KEYS
+                assert read_choices(rows)["a"] == KEYS
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -649,23 +642,19 @@ def test_numbers_that_equal_the_key_are_not_grades(first: int) -> None:
     chosen = [n % 3 % 2 for n in range(12)]
     rows = [{"id": p.id, "correct": n % 2 + first, "m": p.options[chosen[n]]}
             for n, p in enumerate(items)]  # fmt: skip
-    (found,) = answers.read(rows, items).values()
-    assert [one.choice for one in found.predictions] == chosen
+    assert [*read_choices(rows, items).values()] == [chosen]
 
 
 def test_numbers_in_a_link_are_not_a_permutation() -> None:
     rows = [{"id": p.id, "permalink": "x.org/4/3/9/7", "m": LETTERS[key]}
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
-    (found,) = answers.read(rows, DATA).values()
-    assert [one.choice for one in found.predictions] == KEYS
+    assert [*read_choices(rows).values()] == [KEYS]
 
 
-def test_ids_are_kept_next_to_the_row_names_of_r(tmp_path: Path) -> None:
+def test_ids_are_kept_next_to_the_row_names_of_r() -> None:
     rows = [f'"{n + 1}",{n},The cup hit jug {n} because the _ was hard.,cup,jug,{n % 2 + 1}'
             for n in range(4)]  # fmt: skip
-    path = write_text(
-        tmp_path / "r.csv", '"",id,sentence,option1,option2,answer\n' + "\n".join(rows)
-    )
+    path = make_source("r.csv", '"",id,sentence,option1,option2,answer\n' + "\n".join(rows))
     assert formats.read(path).ids == ("0", "1", "2", "3")
 
 
