@@ -17,21 +17,14 @@ PACKAGE = Path(winosmith.__file__).parent
 
 TABLE = Path(__file__).parents[1].joinpath("ARCHITECTURE.md").read_text("utf-8")
 
-FLOORS = tuple(
-    frozenset(re.findall(r"`(\w+)`", where))
-    for where in re.findall(
-        r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[0], re.MULTILINE
+FLOORS, WEB_FLOORS = (
+    tuple(
+        frozenset(re.findall(r"`(\w+)`", where))
+        for where in re.findall(r"^\| \d \|.*\|(.*)\|$", table, re.MULTILINE)
     )
+    for table in TABLE.split("| floor of ")
 )
-"""The folders and modules in each layer, from the lowest, according to ARCHITECTURE.md's table."""
-
-WEB_FLOORS = tuple(
-    frozenset(re.findall(r"`(\w+)`", where))
-    for where in re.findall(
-        r"^\| \d \|.*\|(.*)\|$", TABLE.partition("| floor of ")[2], re.MULTILINE
-    )
-)
-"""The areas and modules of the platform in each layer."""
+"""The folders and modules in each layer, from the lowest, by ARCHITECTURE.md's two tables."""
 
 ROWS_ABOVE = {"problems": {"predict.Model"}}
 """Tables of higher layers to which an area's tables may refer.
@@ -254,40 +247,32 @@ def test_architecture_table_has_nine_layers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "source"),
+    ("module", "source", "count"),
     [
-        ("text.py", "import torch"),
-        ("dataset.py", "from winosmith.formats import read"),
-        ("formats/_x.py", "from winosmith import validate"),
-        ("validate/_x.py", "def f():\n    from winosmith.metrics import find_leaks"),
-        ("embed/_x.py", "import winosmith.debias"),
-        ("debias/_x.py", "from winosmith.build import build"),
-        ("debias/_x.py", "from winosmith.report._svg import Svg"),
-        ("cli/x.py", "from winosmith.debias._aflite import aflite"),
-        ("cli/x.py", "from winosmith.testing import make_twins"),
-        ("testing.py", "from winosmith.embed import Embedder"),
-    ],
-)
-def test_forbidden_imports_are_found(module: str, source: str) -> None:
-    """These are imports from higher layers, from siblings and from private modules."""
-    assert len(_faults(module, source)) == 1
-
-
-@pytest.mark.parametrize(
-    ("module", "source"),
-    [
-        ("validate/_x.py", "from winosmith.report import signature_of"),
-        ("validate/_x.py", "from winosmith.validate._votes import filter_by_votes"),
+        ("text.py", "import torch", 1),
+        ("dataset.py", "from winosmith.formats import read", 1),
+        ("formats/_x.py", "from winosmith import validate", 1),
+        ("validate/_x.py", "def f():\n    from winosmith.metrics import find_leaks", 1),
+        ("embed/_x.py", "import winosmith.debias", 1),
+        ("debias/_x.py", "from winosmith.build import build", 1),
+        ("debias/_x.py", "from winosmith.report._svg import Svg", 1),
+        ("cli/x.py", "from winosmith.debias._aflite import aflite", 1),
+        ("cli/x.py", "from winosmith.testing import make_twins", 1),
+        ("testing.py", "from winosmith.embed import Embedder", 1),
+        ("validate/_x.py", "from winosmith.report import signature_of", 0),
+        ("validate/_x.py", "from winosmith.validate._votes import filter_by_votes", 0),
         (
             "embed/_x.py",
             "def f():\n    import torch\n    from winosmith.models import load_encoder",
+            0,
         ),
-        ("build/_x.py", "from winosmith import Dataset, debias, embed, formats"),
-        ("cli/x.py", "import click"),
+        ("build/_x.py", "from winosmith import Dataset, debias, embed, formats", 0),
+        ("cli/x.py", "import click", 0),
     ],
 )
-def test_allowed_imports_are_accepted(module: str, source: str) -> None:
-    assert _faults(module, source) == []
+def test_only_forbidden_imports_are_found(module: str, source: str, count: int) -> None:
+    """These are imports from higher layers, from siblings and from private modules."""
+    assert len(_faults(module, source)) == count
 
 
 ROOT = Path(__file__).parents[1]

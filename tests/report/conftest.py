@@ -1,7 +1,5 @@
 """A page with every kind of block and chart."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -70,12 +68,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             ),
         ),
     }  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def sections() -> Callable[[str], list[report.Section]]:
-    """Return a function that makes sections with the same text in every slot."""
-    return sections_of
 
 
 def sections_of(text: str) -> list[report.Section]:

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -10,10 +9,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 from markupsafe import escape
 
+from tests.report.conftest import sections_of
 from winosmith import report
 from winosmith.escape import escape_page
-
-Sections = Callable[[str], list[report.Section]]
 
 
 class Shape(HTMLParser):
@@ -37,10 +35,10 @@ class Shape(HTMLParser):
                 self.labels.extend(str(value).replace("#", "").split())
 
 
-def whole(text: str, sections: Sections) -> str:
+def whole(text: str) -> str:
     """Return a page with the same text in every slot."""
-    return report.render_page(text, sections(text), subtitle=text, signature="data:0", footer=text,
-                       language=text)  # fmt: skip
+    rest = {"subtitle": text, "footer": text, "language": text}
+    return report.render_page(text, sections_of(text), signature="data:0", **rest)
 
 
 @given(text=st.one_of(
@@ -48,9 +46,9 @@ def whole(text: str, sections: Sections) -> str:
     st.sampled_from(["<script>alert(1)</script>", "'\"><img src=x>", "{{ 7*7 }}", "]]>", "\x00<",
                      "<!--", "</style><b>", "&lt;b&gt;", "{% raw %}", "\ud800"]),
 ))  # fmt: skip
-def test_text_never_becomes_markup(text: str, sections: Sections) -> None:
-    html = whole(text, sections)
-    assert Shape(html).elements == Shape(whole("plain", sections)).elements
+def test_text_never_becomes_markup(text: str) -> None:
+    html = whole(text)
+    assert Shape(html).elements == Shape(whole("plain")).elements
     assert str(escape(escape_page(text))) in html
     html.encode("utf-8")
 
@@ -66,9 +64,9 @@ def test_signatures_are_escaped(text: str) -> None:
     assert hostile - plain == Counter({("span",): bars, ("wbr",): bars}) - Counter()
 
 
-def test_pages_are_deterministic(full_page: str, sections: Sections) -> None:
+def test_pages_are_deterministic(full_page: str) -> None:
     """They have no date and no memory address."""
-    assert whole("x", sections) == whole("x", sections)
+    assert whole("x") == whole("x")
     assert not re.search(r"0x[0-9a-f]{6,}|20\d\d-\d\d-\d\d", full_page)
 
 
@@ -82,9 +80,9 @@ def test_page_is_self_contained_and_has_no_script(full_page: str) -> None:
     assert len(full_page.encode()) < 500_000
 
 
-def test_ids_are_unique_and_labels_refer_to_them(full_page: str, sections: Sections) -> None:
+def test_ids_are_unique_and_labels_refer_to_them(full_page: str) -> None:
     """Even if titles are equal."""
-    for html in (full_page, whole("Equal", sections)):
+    for html in (full_page, whole("Equal")):
         shape = Shape(html)
         assert len(shape.ids) == len(set(shape.ids))
         assert set(shape.labels) <= set(shape.ids)
