@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from winosmith.cli._declared import add_declared_options
+from winosmith.cli._options import add_declared_options
 from winosmith.errors import RecipeError
 from winosmith.options import Count, FilterRecipe, build_schema, checked, declaration, from_table
 

@@ -15,10 +15,8 @@ from winosmith import formats, practice
 
 TAKE = """
 from winosmith.web.people.models import Person
-from winosmith.web.take.sheets import store_answer, submit_sheet
-from winosmith.web.take.sheets import assign_sheet
 from winosmith.web.take.models import Round
-from winosmith.web.take.sheets import read_sheet
+from winosmith.web.take.sheets import assign_sheet, read_sheet, store_answer, submit_sheet
 made = Round.objects.get()
 for turn, who in enumerate(Person.objects.order_by("name")):
     sitting = assign_sheet(who, made, {"native": "yes"})
@@ -39,51 +37,48 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return made
 
 
-def _run(*words: str | Path, code: int = 0) -> str:
+def _run(line: str, code: int = 0) -> str:
     """Run `winosmith` in its own process; return its output and error stream."""
-    done = forking.run(tuple(map(str, words)), {**os.environ, "COLUMNS": "120"})
+    done = forking.run(tuple(line.split()), {**os.environ, "COLUMNS": "120"})
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
-def test_round_is_opened_answered_closed_exported_and_published(site: Any, tmp_path: Path) -> None:
-    data = tmp_path / "twins.jsonl"
-    formats.write(practice.read_handwritten()[:24].problems, data)
-    test = ("admin", "test", site.folder)
-    opened = _run(*test, "open", data, "--name", "spring", "--ask", "age=How old are you?")
+def test_round_is_opened_answered_closed_exported_and_published(
+    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    formats.write(practice.read_handwritten()[:24].problems, "twins.jsonl")
+    test = f"admin test {site.folder}"
+    opened = _run(f"{test} open twins.jsonl --name spring --ask age=Age?")
     assert re.search(r"a-1-\w{4} +12", opened)
     assert "/tests/round/spring/" in opened
-    assert "already exists; choose another name" in _run(
-        *test, "open", data, "--name", "spring", code=2
-    )
-    assert "a name and a question" in _run(
-        *test, "open", data, "--name", "x", "--ask", "age", code=2
-    )
+    for words, reason in (
+        ("open twins.jsonl --name spring", "already exists; choose another name"),
+        ("open twins.jsonl --name x --ask age", "a name and a question"),
+        ("publish spring", "open; close it first"),
+        ("close autumn", "there is no round 'autumn'"),
+    ):
+        assert reason in _run(f"{test} {words}", code=2)
     site.do(TAKE)
-    assert "open; close it first" in _run(*test, "publish", "spring", code=2)
-    closed = _run(*test, "close", "spring")
+    closed = _run(f"{test} close spring")
     assert "4 sheets submitted, 0 abandoned" in closed
     share = re.search(r"([\d.]+ %) of the answers", closed)
     assert share
-    out = tmp_path / "out"
-    written = _run(*test, "results", "spring", out)
+    written = _run(f"{test} results spring out")
     line = re.search(r"winosmith (humans results .*)$", written, re.MULTILINE)
     assert line
-    words = line[1].replace("results.html", str(tmp_path / "results.html")).split()
-    assert f"{share[1]} of the answers are the intended ones" in _run(*words)
-    assert "4 people" in (tmp_path / "results.html").read_text("utf-8")
-    again = _run("humans", "enter", out / "sheets", "--answers", out / "answers", "--out",
-                 tmp_path / "again")  # fmt: skip
+    assert f"{share[1]} of the answers are the intended ones" in _run(line[1])
+    assert "4 people" in Path("results.html").read_text("utf-8")
+    again = _run("humans enter out/sheets --answers out/answers --out again")
     assert "48 answers of 4 people" in again
-    assert (tmp_path / "again/responses.jsonl").read_bytes() == (
-        out / "responses.jsonl"
-    ).read_bytes()
-    people = [
-        [json.loads(row) for row in (folder / "subjects.jsonl").read_text("utf-8").splitlines()]
-        for folder in (tmp_path / "again", out)
-    ]
+    responses, subjects = (
+        [Path(folder, f"{name}.jsonl").read_bytes() for folder in ("again", "out")]
+        for name in ("responses", "subjects")
+    )
+    assert responses[0] == responses[1]
+    people = [[json.loads(row) for row in text.splitlines()] for text in subjects]
     assert people[0] == people[1]
-    published = _run(*test, "publish", "spring")
+    published = _run(f"{test} publish spring")
     assert "24 problems are released (24 used, 0 alternates); 0 stay under embargo" in published
     assert "winosmith canary" in published
-    assert "there is no round 'autumn'" in _run(*test, "close", "autumn", code=2)

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -205,44 +204,30 @@ READING = {
 """Commands that read a table whose question column has an unknown name."""
 
 
-@pytest.fixture
-def quiz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with a table whose question column has an unknown name."""
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("line", READING.values(), ids=READING)
+def test_advice_about_columns_works(
+    line: str, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
     Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
     Path("release.toml").write_text(ABOUT)
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", READING)
-def test_advice_about_columns_works(
-    name: str, quiz: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = READING[name]
-    main(line.split())
-    error = capsys.readouterr().err
-    assert "name one with --question" in error, error
+    error = cli.refused(line)
+    assert "name one with --question" in error
     if "`winosmith convert` has" in error:
-        assert main(shlex.split("convert quiz.csv good.jsonl --question zzz")) == 0
+        cli("convert quiz.csv good.jsonl --question zzz")
         again = line.replace("quiz.csv", "good.jsonl")
     else:
         again = f"{line} --question zzz"
-    capsys.readouterr()
     main(again.split())
     told = capsys.readouterr().err
     assert "--question" not in told
     assert "no such option" not in told.casefold()
 
 
-def test_advice_about_embargoed_problems_works(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_advice_about_embargoed_problems_works(cli: Cli) -> None:
     twins = [replace(problem, embargo=True) for problem in make_twins(3)]
     formats.write(twins, "twins.jsonl")
-    assert "6 under embargo; --with-embargo keeps them" in cli.refused(
-        "convert twins.jsonl a.jsonl"
-    )
+    told = cli.refused("convert twins.jsonl a.jsonl")
+    assert "6 under embargo; --with-embargo keeps them" in told
     cli("convert twins.jsonl a.jsonl --with-embargo")
     assert len(formats.read("a.jsonl")) == 6

@@ -20,9 +20,8 @@ def write_lists() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _folder(cli: Cli) -> None:
     """Work in a folder with a data set and two lists of predictions."""
-    monkeypatch.chdir(tmp_path)
     write_lists()
 
 

@@ -12,7 +12,6 @@ from tests.cli.conftest import Cli
 from tests.conftest import installed, need_wordnet
 from winosmith import Problem, answers, formats, practice
 from winosmith.chat import Message
-from winosmith.cli import main
 from winosmith.lineage import check_lineages
 from winosmith.testing import chat_server, make_twins
 
@@ -43,15 +42,13 @@ def author(messages: Sequence[Message]) -> str:
     )
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(autouse=True)
+def _folder(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder with the hand-written twins."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     formats.write(HALVES.problems[:40], "twins.jsonl")
-    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +63,9 @@ def chat() -> None:
     installed("openai", "tenacity")
 
 
-def run(line: str) -> None:
-    """Run a command that must succeed."""
-    assert main(line.split()) == 0
-
-
-def published(folder: Path) -> dict[str, bytes]:
+def published(folder: str) -> dict[str, bytes]:
     """Return every file of a folder, except the dialogues in its subfolders."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
 
 
 @pytest.mark.parametrize(
@@ -85,26 +77,22 @@ def published(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_roots_are_selected_by_answers_in_three_formats(
-    name: str, line: str, fit: int, folder: Path, wordnet: None, cli: Cli
+    name: str, line: str, fit: int, wordnet: None, cli: Cli
 ) -> None:
     """An invalid answer is incorrect."""
     lines = ["id,a,b"] * name.endswith("csv")
     for row, one in enumerate(HALVES.problems[:40]):
-        key = one.answer or 0
-        letter = "AB"[key]
-        invalid = letter if row < 4 else "E"
-        lines.append(line.format(id=one.id, key=key + 1, choice=key, letter=letter,
-                                 invalid=invalid))  # fmt: skip
+        key, letter = one.answer or 0, "AB"[one.answer or 0]
+        values = {"letter": letter, "invalid": letter if row < 4 else "E"}
+        lines.append(line.format(id=one.id, key=key + 1, choice=key, **values))
     Path(name).write_text("\n".join(lines), "utf-8")
-    words = f"evolve twins.jsonl --with wordnet --roots 99 --right {name} --out out"
-    assert f"only {fit} roots, not 99, can be drawn" in cli.refused(*words.split())
+    told = cli.refused(f"evolve twins.jsonl --with wordnet --roots 99 --right {name} --out out")
+    assert f"only {fit} roots, not 99, can be drawn" in told
 
 
-def test_second_perturber_also_perturbs_the_children_of_the_first(
-    folder: Path, wordnet: None
-) -> None:
+def test_second_perturber_also_perturbs_the_children_of_the_first(wordnet: None, cli: Cli) -> None:
     formats.write(HALVES, "all.jsonl")
-    run("evolve all.jsonl --with wordnet --with wordnet --out out")
+    cli("evolve all.jsonl --with wordnet --with wordnet --out out")
     evolved = formats.read("out/evolved.jsonl")
     parents = {p.id: p for p in evolved}
     steps = [p.lineage and parents[p.lineage.parent].lineage is not None for p in evolved]
@@ -114,7 +102,7 @@ def test_second_perturber_also_perturbs_the_children_of_the_first(
 
 @pytest.mark.long
 def test_sets_are_made_from_two_data_sets(
-    folder: Path, wordnet: None, chat: None, data_dir: Path, cli: Cli
+    wordnet: None, chat: None, data_dir: Path, cli: Cli
 ) -> None:
     """Seven roots are of WSC273 and seven of WinoGrande's dev; two solvers answer all correctly.
 
@@ -128,12 +116,12 @@ def test_sets_are_made_from_two_data_sets(
     )
     formats.write(dev.problems[:300], "dev.jsonl")
     formats.write([p for p in wsc if len(p.options) == 2], "wsc.jsonl")
-    right = []
+    right = ""
     for name in ("wsc", "dev"):
         for seed in (1, 2):
             out = f"{name}-{seed}.jsonl"
-            run(f"solve {name}.jsonl --solver random --seed {seed} --out {out}")
-            right += ["--right", out]
+            cli(f"solve {name}.jsonl --solver random --seed {seed} --out {out}")
+            right += f" --right {out}"
     asked: list[int] = []
 
     def heard(messages: list[Message]) -> str:
@@ -141,16 +129,15 @@ def test_sets_are_made_from_two_data_sets(
         return author(messages)
 
     with chat_server(heard) as url:
-        command = [
-            "evolve", "wsc.jsonl", "dev.jsonl", "--roots", "7", *right,
-            "--with", "chat", "--model", "m", "--base-url", url, "--wanted", "6",
-            "--batches", "4,2", "--with", "wordnet", "--sets", "--out", "sets",
-        ]  # fmt: skip
-        assert main(command) == 0
-        before, count = published(Path("sets")), len(asked)
-        assert main(command) == 0
+        command = (
+            f"evolve wsc.jsonl dev.jsonl --roots 7 {right} --with chat --model m --base-url {url} "
+            "--wanted 6 --batches 4,2 --with wordnet --sets --out sets"
+        )
+        cli(command)
+        before, count = published("sets"), len(asked)
+        cli(command)
     assert len(asked) == count
-    assert published(Path("sets")) == before
+    assert published("sets") == before
     told = json.loads(before["report.json"])
     assert [len(ids) for ids in told["sources"].values()] == [7, 7]
     small = formats.read("sets/small.jsonl")
@@ -170,7 +157,7 @@ def test_sets_are_made_from_two_data_sets(
             by_id = {p.problem_id: p.choice for p in chosen.predictions}
             assert all(by_id[i] == data[data.row(i)].answer for i in ids)
     for seed in (1, 2):
-        run(f"solve sets/large-dev.jsonl --solver random --seed {seed} --out s{seed}.jsonl")
+        cli(f"solve sets/large-dev.jsonl --solver random --seed {seed} --out s{seed}.jsonl")
     shown = cli("score sets/large-dev.jsonl s1.jsonl s2.jsonl --by lineage --out stability.html")
     assert "error depth" in shown.lower()
     page = Path("stability.html").read_text("utf-8")
@@ -179,7 +166,7 @@ def test_sets_are_made_from_two_data_sets(
 
 
 def test_signature_includes_the_model_of_the_environment(
-    folder: Path, chat: None, monkeypatch: pytest.MonkeyPatch, cli: Cli
+    chat: None, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     with chat_server(author) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -188,20 +175,16 @@ def test_signature_includes_the_model_of_the_environment(
     assert "|model:gemma|" in told["signature"]
 
 
-def test_folder_of_other_settings_is_refused_without_force(
-    folder: Path, wordnet: None, cli: Cli
-) -> None:
-    run("evolve twins.jsonl --with wordnet --count 1 --out out")
-    before = published(Path("out"))
+def test_folder_of_other_settings_is_refused_without_force(wordnet: None, cli: Cli) -> None:
+    cli("evolve twins.jsonl --with wordnet --count 1 --out out")
+    before = published("out")
     again = "evolve twins.jsonl --with wordnet --count 3 --out out"
     said = cli.refused(again)
-    assert "count:1" in said
-    assert "count:3" in said
-    assert "--force" in said
-    assert published(Path("out")) == before
-    run(f"{again} --force")
+    assert all(part in said for part in ("count:1", "count:3", "--force")), said
+    assert published("out") == before
+    cli(f"{again} --force")
     assert len(formats.read("out/evolved.jsonl")) > len(formats.read("twins.jsonl"))
-    assert published(Path("out")) != before
+    assert published("out") != before
 
 
 @pytest.mark.parametrize(
@@ -223,18 +206,16 @@ def test_folder_of_other_settings_is_refused_without_force(
     ],
 )
 def test_invalid_options_are_refused_and_nothing_is_written(
-    folder: Path, wordnet: None, chat: None, line: str, said: str, cli: Cli
+    wordnet: None, chat: None, line: str, said: str, cli: Cli
 ) -> None:
     Path("empty").mkdir()
     formats.write(make_twins(4).problems, "others.jsonl")
-    run("solve others.jsonl --solver random --out other.jsonl")
-    assert said in cli.refused("evolve", *line.split())
+    cli("solve others.jsonl --solver random --out other.jsonl")
+    assert said in cli.refused(f"evolve {line}")
     assert not Path("o").exists()
 
 
-def test_problems_with_three_to_five_options_are_perturbed(
-    folder: Path, wordnet: None, cli: Cli
-) -> None:
+def test_problems_with_three_to_five_options_are_perturbed(wordnet: None, cli: Cli) -> None:
     nouns = "car boat bottle house road store street woman baby dog".split()
     many = [
         Problem(
@@ -260,7 +241,7 @@ def test_problems_with_three_to_five_options_are_perturbed(
     assert len(formats.read("sets/large-train.jsonl")) > len(formats.read("sets/small.jsonl"))
 
 
-def test_chat_perturber_refuses_three_options_before_any_request(folder: Path, cli: Cli) -> None:
+def test_chat_perturber_refuses_three_options_before_any_request(cli: Cli) -> None:
     three = [Problem("x", "A, B and C met because _ called.", ("A", "B", "C"), 2)]
     formats.write(three, "three.jsonl")
     line = "evolve three.jsonl --with chat --model m --base-url http://localhost:9/v1 --out out"

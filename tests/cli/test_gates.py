@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ways
+from tests.cli.conftest import Cli, ways
 from tests.cli.test_compare import write_lists
 from winosmith import Problem, formats
 
@@ -23,9 +23,8 @@ GATES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(cli: Cli, tmp_path: Path) -> Path:
     """Work in a folder with inputs that break each gate."""
-    monkeypatch.chdir(tmp_path)
     write_lists()
     rows = [f"{row // 2},What is {row // 2} + 1?,{row // 2 + 1},none,many,A" for row in range(80)]
     Path("quiz.csv").write_text("\n".join(["id,question,A,B,C,answer", *rows]) + "\n")

@@ -125,11 +125,11 @@ humans sheets twins.jsonl --out sheets --no-pdf --form
 """Commands that succeed on hostile data."""
 
 
+@pytest.mark.usefixtures("cli")  # for its folder
 @pytest.mark.parametrize("line", GOOD.strip().splitlines())
 def test_control_characters_in_data_are_escaped(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     records = [
         make_problem_record(problem)
         | {

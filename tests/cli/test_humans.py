@@ -28,9 +28,8 @@ DATA = make_twins(8)
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def data(cli: Cli) -> str:
     """Work in a folder with a file of eight twins; return its name."""
-    monkeypatch.chdir(tmp_path)
     formats.write(DATA.problems, "data.jsonl")
     return "data.jsonl"
 

@@ -47,7 +47,7 @@ def test_file_is_split_released_and_verified(cli: Cli) -> None:
     folder = _get_release()
     assert told.startswith("120 problems: train 9")
     key = f"out/private/{folder.name}"
-    assert f"The release is in {folder}" in told
+    assert f"The release is in {folder.resolve()}" in told
     for part in (
         f"Your private files, such as the answers to the test split, are in {key}.",
         "10 fields about responsible AI in croissant.json are not stated; add to release.toml: ",

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -26,13 +27,11 @@ solver = "random"
 """
 
 
-@pytest.fixture
-def pool(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _pool(cli):
     """Write 60 generated twins and a recipe into the current folder."""
-    monkeypatch.chdir(tmp_path)
     formats.write(make_twins(60).problems, "twins.jsonl")
-    (tmp_path / "round.toml").write_text(RECIPE, "utf-8")
-    return tmp_path
+    Path("round.toml").write_text(RECIPE, "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def first(pool, whole, cli):
+def first(whole, cli):
     """Put the finished round of the recipe into the folder 1; return its output."""
     if (whole / "1").exists():
         shutil.copytree(whole / "1", "1")
@@ -52,24 +51,24 @@ def first(pool, whole, cli):
     return (whole / "printed").read_text("utf-8")
 
 
-def test_round_prints_its_results_and_the_path_of_the_report(pool, first, cli):
+def test_round_prints_its_results_and_the_path_of_the_report(first, cli):
     assert "chance: accuracy on this round's dev and test" in first
     assert "3 roots for the next round" in first
     assert "The linear model is trained and tested on halves" in first
     assert "1/report.html" in first
-    (pool / "round.toml").write_text(RECIPE.replace("mine", "next"), "utf-8")
+    Path("round.toml").write_text(RECIPE.replace("mine", "next"), "utf-8")
     assert "This round and the previous one" in cli("round round.toml --out 2 --last 1")
 
 
-def test_json_output_equals_round_json(pool, first, cli):
-    assert cli.told("round round.toml --out 1") == json.loads((pool / "1/round.json").read_text())
+def test_json_output_equals_round_json(first, cli):
+    assert cli.told("round round.toml --out 1") == json.loads(Path("1/round.json").read_text())
 
 
-def test_rebuild_reports_files_that_differ_from_the_stored_ones(pool, first, cli):
+def test_rebuild_reports_files_that_differ_from_the_stored_ones(first, cli):
     assert "every file is identical to the one in 1" in cli.aside(
         "round round.toml --out 2 --stored 1"
     )
-    sums = pool / "1" / "checksums.sha256"
+    sums = Path("1/checksums.sha256")
     lines = sums.read_text().splitlines()
     at = next(n for n, line in enumerate(lines) if line.endswith("  roots.jsonl"))
     lines[at] = "0" * 64 + lines[at][64:]
@@ -78,13 +77,13 @@ def test_rebuild_reports_files_that_differ_from_the_stored_ones(pool, first, cli
     assert "1 files differ from 1: roots.jsonl" in told
 
 
-def test_round_reports_that_fewer_roots_than_requested_fit(pool, cli):
+def test_round_reports_that_fewer_roots_than_requested_fit(cli):
     asked = RECIPE.replace("roots = 3", "roots = 999").replace("splits = 1", "splits = 0")
-    (pool / "round.toml").write_text(asked, "utf-8")
+    Path("round.toml").write_text(asked, "utf-8")
     assert "(999 were requested)" in cli("round round.toml --out 1")
 
 
-def test_database_without_a_site_is_refused(pool, cli):
-    arguments = ["round", "round.toml", "--out", "1", "--database", "postgresql://nowhere/none"]
-    assert "--database needs --site" in cli.refused(*arguments)
-    assert not (pool / "1").exists()
+def test_database_without_a_site_is_refused(cli):
+    told = cli.refused("round round.toml --out 1 --database postgresql://nowhere/none")
+    assert "--database needs --site" in told
+    assert not Path("1").exists()

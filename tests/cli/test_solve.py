@@ -1,6 +1,5 @@
 """`winosmith solve` writes predictions, reports the accuracy, and resumes after an interrupt."""
 
-import json
 import os
 import signal
 import subprocess
@@ -15,18 +14,16 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.conftest import installed
-from winosmith import Dataset, Problem, answers, formats, models, solve
+from winosmith import Dataset, Prediction, Problem, answers, formats, models, solve
 from winosmith.chat import Message, Reply
-from winosmith.cli import main
 from winosmith.testing import chat_server, make_twins
 
 PROBLEMS = make_twins(12)
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def _folder(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in a folder with problems, training problems and a text collection."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("OPENAI_BASE_URL", "OPENAI_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -37,15 +34,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("texts/a.txt").write_text(
         "\n\n".join(p.fill(p.answer or 0) for p in make_twins(40, seed=9)), "utf-8"
     )
-    return tmp_path
+
+
+def _read() -> tuple[Prediction, ...]:
+    return answers.read_predictions("p.jsonl", PROBLEMS).predictions
+
+
+def _have_close_scores(solver: solve.Solver) -> bool:
+    """Return whether the written scores are those of a solver."""
+    pairs = zip(_read(), solve.predict(solver, PROBLEMS), strict=True)
+    return all(one.scores == pytest.approx(other.scores, abs=1e-4) for one, other in pairs)
 
 
 def test_predictions_are_written_and_accuracy_is_printed(cli: Cli) -> None:
     shown = cli("solve dev.jsonl --solver association --train train.jsonl --out p.jsonl")
     found = answers.read_predictions("p.jsonl", PROBLEMS)
     train = formats.read("train.jsonl")
-    solver = solve.WordAssociation.trained_on(train)
-    assert found.predictions == solve.predict(solver, PROBLEMS)
+    assert found.predictions == solve.predict(solve.WordAssociation.trained_on(train), PROBLEMS)
     assert found.parameters["train"] == train.digest[:12]
     right = sum(p.choice == q.answer for p, q in zip(found.predictions, PROBLEMS, strict=True))
     assert f"{right / 24 * 100:.1f} % ({right} of 24)" in shown
@@ -106,15 +111,14 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
     ],
 )
 def test_each_solver_name_gives_the_predictions_of_its_class(
-    options: str, made: Callable[[Dataset], solve.Solver]
+    options: str, made: Callable[[Dataset], solve.Solver], cli: Cli
 ) -> None:
-    assert main(f"solve dev.jsonl --out p.jsonl --solver {options}".split()) == 0
-    expected = solve.predict(made(formats.read("train.jsonl")), PROBLEMS)
-    assert answers.read_predictions("p.jsonl", PROBLEMS).predictions == expected
+    cli(f"solve dev.jsonl --out p.jsonl --solver {options}")
+    assert _read() == solve.predict(made(formats.read("train.jsonl")), PROBLEMS)
 
 
 def test_language_model_options_give_predictions_of_their_class(
-    make_language_model: Callable[..., Path],
+    make_language_model: Callable[..., Path], cli: Cli
 ) -> None:
     gpt, bert = make_language_model("gpt2"), make_language_model("bert")
     train = formats.read("train.jsonl")
@@ -130,32 +134,24 @@ def test_language_model_options_give_predictions_of_their_class(
             solve.Ensemble((solve.Masked(bert), solve.Masked(bert)), "vote"),
         ),
     ):
-        command = f"solve dev.jsonl --device cpu --out p.jsonl --force --solver {options}"
-        assert main(command.split()) == 0
-        found = answers.read_predictions("p.jsonl", PROBLEMS).predictions
-        expected = solve.predict(solver, PROBLEMS)
-        for one, other in zip(found, expected, strict=True):
-            assert one.scores == pytest.approx(other.scores, abs=1e-4)
+        cli(f"solve dev.jsonl --device cpu --out p.jsonl --force --solver {options}")
+        assert _have_close_scores(solver), options
 
 
-def test_trained_encoder_is_solver_encoder(tiny_encoder: Path) -> None:
+def test_trained_encoder_is_solver_encoder(tiny_encoder: Path, cli: Cli) -> None:
     settings = models.TrainingSettings(epochs=1)
     train = make_twins(16, seed=11)
     models.train_multiple_choice(
         train[:24], train[24:], model=tiny_encoder, out="run", settings=settings
     )
-    command = "solve dev.jsonl --solver encoder --model run --device cpu --out p.jsonl"
-    assert main(command.split()) == 0
-    found = answers.read_predictions("p.jsonl", PROBLEMS)
-    expected = solve.predict(solve.EncoderSolver("run", device="cpu"), PROBLEMS)
-    for one, other in zip(found.predictions, expected, strict=True):
-        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+    cli("solve dev.jsonl --solver encoder --model run --device cpu --out p.jsonl")
+    assert _have_close_scores(solve.EncoderSolver("run", device="cpu"))
 
 
 class Endpoint(NamedTuple):
-    """The address of a chat model that always chooses the second option, and its requests."""
+    """A command that asks a chat model, which always chooses the second option; its requests."""
 
-    url: str
+    solve: str
     asked: list[list[Message]]
 
 
@@ -169,23 +165,20 @@ def endpoint() -> Iterator[Endpoint]:
         return Reply("It is option 2.", 50, 5)
 
     with chat_server(said) as url:
-        yield Endpoint(url, asked)
+        yield Endpoint(f"solve dev.jsonl --solver chat --model m --base-url {url}", asked)
 
 
 def test_chat_model_gets_30_shots_and_position_bias_is_reported(
     endpoint: Endpoint, cli: Cli
 ) -> None:
-    command = (
-        f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --train train.jsonl "
-        "--swap --out p.jsonl"
-    )
+    command = f"{endpoint.solve} --train train.jsonl --swap --out p.jsonl"
     shown = cli(command)
     assert len(endpoint.asked) == 48
     assert len(endpoint.asked[0]) == 61
-    assert "48, 0 of them unclear" in shown
-    assert "0.0 % of the clear replies" in shown
-    assert "100.0 % choose the same position when the options are swapped" in shown
-    assert "2,400 in, 240 out" in shown
+    for part in ("48, 0 of them unclear", "0.0 % of the clear replies",
+                 "100.0 % choose the same position when the options are swapped",
+                 "2,400 in, 240 out"):  # fmt: skip
+        assert part in shown
     found = answers.read_predictions("p.jsonl", PROBLEMS)
     assert (found.solver, found.parameters["model"], found.parameters["shots"]) == ("chat", "m", 30)
     assert {p.scores for p in found.predictions} == {(0.5, 0.5)}
@@ -195,17 +188,13 @@ def test_chat_model_gets_30_shots_and_position_bias_is_reported(
 
 def test_chat_budget_stops_before_it_is_exceeded(endpoint: Endpoint, cli: Cli) -> None:
     """Without --train, the prompt has no examples."""
-    command = (
-        f"solve dev.jsonl --solver chat --model m --base-url {endpoint.url} --out p.jsonl".split()
-    )
-    report = cli.told(*command, "--no-cache")
-    told = report["interview"]
+    command = f"{endpoint.solve} --out p.jsonl"
+    told = cli.told(f"{command} --no-cache")["interview"]
     assert (told["problems"], told["replies"], told["unclear"]) == (24, 24, 0)
     assert len(endpoint.asked) == 24
     assert len(endpoint.asked[0]) == 1
-    assert "the budget of 3 tokens does not allow" in cli.refused(
-        *command, "--force", "--max-spent", "3"
-    )
+    said = cli.refused(f"{command} --force --max-spent 3")
+    assert "the budget of 3 tokens does not allow" in said
     assert len(endpoint.asked) == 24
 
 
@@ -216,8 +205,8 @@ def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
         for n in range(3) for word in ("zaw", "zub")
     ]  # fmt: skip
     formats.write(three, "three.jsonl")
-    solve_it = "solve three.jsonl --solver association --train train.jsonl --out p.jsonl --json"
-    report = json.loads(cli(solve_it))
+    solve_it = "solve three.jsonl --solver association --train train.jsonl --out p.jsonl"
+    report = cli.told(solve_it)
     assert (report["ties"], report["right"], report["accuracy"]) == (6, 2, 1 / 3)
 
 
@@ -228,32 +217,33 @@ def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
         ("--solver random --train train.jsonl", "--train is not for the solver 'random'; it takes"),
         ("--solver causal", "the solver 'causal' needs --model"),
         ("--solver chat --model a --model b", "asks one model"),
-        (
-            "--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
-            """scoring is 'x'; it must be "reply" or "logprobs\"""",
-        ),
+        ("--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
+         """scoring is 'x'; it must be "reply" or "logprobs\""""),
         ("--solver masked --model a --shots 3", "--shots is not for the solver 'masked'"),
         ("--solver random --no-cache", "--no-cache is not for the solver 'random'"),
         ("--solver oracle", "'oracle' is not one of 'random', 'majority'"),
         ("--solver majority --train test.jsonl", "24 of the 24 problems to learn from have no"),
         ("--solver causal --model x --shots 3", "name them with --train"),
-        (
-            "--solver hunting --collection dev.jsonl",
-            "dev.jsonl:1: the line is not a JSON object with",
-        ),
-        (
-            "--solver random --out dev.jsonl",
-            "was not written by winosmith solve; choose another file",
-        ),
+        ("--solver hunting --collection dev.jsonl",
+         "dev.jsonl:1: the line is not a JSON object with"),
+        ("--solver random --out dev.jsonl",
+         "was not written by winosmith solve; choose another file"),
+        ("--sees pronoun --solver random",
+         "--sees is not for the solver 'random', which does not read the sentence"),
+        ("--sees pronoun --solver hunting --collection texts", "whose queries have no subject"),
+        ("--sees pronoun --solver association --train train.jsonl",
+         "the pronoun of 40 of 40 problems is"),
+        ("--sees pronoun --solver chat --model m --base-url http://localhost:1",
+         "of 24 problems is unknown"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_refused_and_nothing_is_written(
     arguments: str, message: str, cli: Cli
 ) -> None:
-    """What can't be solved is refused with advice, and nothing is written."""
-    out = [] if "--out" in arguments else ["--out", "p.jsonl"]
+    """The message has advice."""
+    out = "" if "--out" in arguments else "--out p.jsonl"
     before = Path("dev.jsonl").read_bytes()
-    assert message in cli.refused("solve", "dev.jsonl", *arguments.split(), *out)
+    assert message in cli.refused(f"solve dev.jsonl {arguments} {out}")
     assert not Path("p.jsonl").exists()
     assert Path("dev.jsonl").read_bytes() == before
 
@@ -279,13 +269,14 @@ def test_interrupted_command_resumes(stop: signal.Signals) -> None:
     """After Ctrl-C (code 130) or a kill, the same command solves only the rest."""
     many = make_twins(400)
     formats.write(many, "many.jsonl")
-    command = "solve many.jsonl --solver random --out p.jsonl".split()
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW, *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command = [
+        sys.executable,
+        "-c",
+        SLOW,
+        *"solve many.jsonl --solver random --out p.jsonl".split(),
+    ]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(3)] == ["chunk\n"] * 3
         os.kill(process.pid, stop)
@@ -294,15 +285,13 @@ def test_interrupted_command_resumes(stop: signal.Signals) -> None:
     if stop == signal.SIGINT:
         assert "The same command continues" in told
     assert not Path("p.jsonl").exists()
-    done = subprocess.run(
-        [sys.executable, "-c", SLOW, *command], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.count("chunk\n") == 2  # two of four were finished
     found = answers.read_predictions("p.jsonl", many)
     assert found.predictions == solve.predict(solve.Random(), many)
 
 
-def told(pronoun: str, count: int = 6) -> list[Problem]:
+def _set_pronoun(pronoun: str, count: int = 6) -> list[Problem]:
     """Return problems with the given pronoun in the place of their blanks."""
     return [
         replace(problem, id=f"{problem.id}-{pronoun}", twin_id=None, pronoun=pronoun)
@@ -310,7 +299,7 @@ def told(pronoun: str, count: int = 6) -> list[Problem]:
     ]
 
 
-def sees(path: str = "p.jsonl") -> object:
+def _sees(path: str = "p.jsonl") -> object:
     """Return what the solver saw, as stated in a file of predictions."""
     return answers.read_predictions(path).parameters["sees"]
 
@@ -318,8 +307,9 @@ def sees(path: str = "p.jsonl") -> object:
 def test_language_model_sees_pronouns_if_problems_differ_in_them(
     make_language_model: Callable[..., Path], cli: Cli
 ) -> None:
-    model = str(make_language_model("gpt2"))
-    both = Dataset([*told("she"), *told("he")])
+    """If the pronouns of the shots are unknown, it sees the blank."""
+    model = make_language_model("gpt2")
+    both = Dataset([*_set_pronoun("she"), *_set_pronoun("he")])
     formats.write(both, "both.jsonl")
     command = f"solve both.jsonl --solver causal --model {model} --out p.jsonl"
     assert "|sees:pronoun|" in cli(command)
@@ -328,37 +318,11 @@ def test_language_model_sees_pronouns_if_problems_differ_in_them(
     assert answers.read_predictions("p.jsonl", both).predictions == expected
     assert "sees is 'pronoun', not 'blank'" in cli.refused(f"{command} --sees blank")
     cli(f"{command} --sees blank --force")
-    assert sees() == "blank"
-    formats.write(told("she"), "she.jsonl")
+    assert _sees() == "blank"
+    formats.write(_set_pronoun("she"), "she.jsonl")
     cli(f"solve she.jsonl --solver causal --model {model} --out q.jsonl")
-    assert sees("q.jsonl") == "blank"
-
-
-def test_shots_with_unknown_pronouns_keep_the_blank(
-    make_language_model: Callable[..., Path],
-) -> None:
-    model = str(make_language_model("gpt2"))
-    formats.write(Dataset([*told("she"), *told("he")]), "both.jsonl")
-    command = f"solve both.jsonl --solver causal --model {model} --shots 2 --out p.jsonl --train "
-    assert main([*command.split(), "train.jsonl"]) == 0
-    assert sees() == "blank"
-    formats.write(told("it", 9), "its.jsonl")
-    assert main([*command.split(), "its.jsonl", "--force"]) == 0
-    assert sees() == "pronoun"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            "--solver random",
-            "--sees is not for the solver 'random', which does not read the sentence",
-        ),
-        ("--solver hunting --collection texts", "whose queries have no subject"),
-        ("--solver association --train train.jsonl", "the pronoun of 40 of 40 problems is"),
-        ("--solver chat --model m --base-url http://localhost:1", "of 24 problems is unknown"),
-    ],
-)
-def test_sees_pronoun_is_refused_without_pronouns(options: str, message: str, cli: Cli) -> None:
-    assert message in cli.refused(f"solve dev.jsonl {options} --sees pronoun --out p.jsonl")
-    assert not Path("p.jsonl").exists()
+    assert _sees("q.jsonl") == "blank"
+    formats.write(_set_pronoun("it", 9), "its.jsonl")
+    for shots, seen in (("train.jsonl", "blank"), ("its.jsonl", "pronoun")):
+        cli(f"{command} --shots 2 --train {shots} --force")
+        assert _sees() == seen

@@ -57,12 +57,6 @@ def test_too_few_answers_to_find_leaks_are_reported(cli: Cli) -> None:
     assert "withheld: 100" in shown
 
 
-@pytest.mark.parametrize("content", ["", "no format\n", '{"id": "1"}\n'])
-def test_empty_or_unknown_file_is_refused(cli: Cli, content: str) -> None:
-    Path("bad.jsonl").write_text(content)
-    assert "bad.jsonl" in cli.refused("stats bad.jsonl")
-
-
 def test_words_of_text_without_spaces_are_not_counted(cli: Cli) -> None:
     sentence = "棚の茶碗が急須に当たって_が割れた。"
     formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], "japanese.jsonl")
@@ -77,14 +71,6 @@ def test_several_files_are_counted_as_one(cli: Cli) -> None:
         formats.write(make_twins(2), f"{name}.jsonl")
     report = cli.told("stats one.jsonl two.jsonl")
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
-
-
-def test_invalid_record_is_refused_or_skipped_by_skip_bad(cli: Cli) -> None:
-    Path("made.jsonl").write_text("".join(formats.to_lines(make_twins(1))) + '{"id": "x"}\n')
-    assert "made.jsonl:3: " in (error := cli.refused("stats made.jsonl"))
-    assert "--skip-bad bad.jsonl" in error
-    assert cli.told("stats made.jsonl --skip-bad bad")["problems"] == 2
-    assert "made.jsonl: 1 record omitted; see " in cli.err
 
 
 def test_true_and_false_claims_are_counted(cli: Cli) -> None:

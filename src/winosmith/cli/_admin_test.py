@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
-from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json_if_requested, say
 from winosmith.cli.admin import pass_site, print_counts, site_argument
+from winosmith.cli.humans import print_omitted_problems
 from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
 
@@ -42,7 +41,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
               help="Names of the tests, separated by commas; the two halves of a twin are in "
               "different tests.")  # fmt: skip
-@add_declared_options(make_sheets, only=("orders", "title", "seed"))
+@_options.add_declared_options(make_sheets, only=("orders", "title", "seed"))
 @click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
               "before the test; may be repeated.")  # fmt: skip
 @click.option("--consent", type=_options.FILE, metavar="FILE",

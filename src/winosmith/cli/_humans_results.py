@@ -11,7 +11,6 @@ import click
 
 from winosmith import formats, humans, report
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, Rows, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
@@ -41,7 +40,7 @@ from winosmith.validate import iterate_votes, read_votes
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
-@add_declared_options(humans.compute_results, option_names={"weakest": "--without"})
+@_options.add_declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
@@ -352,8 +351,8 @@ _LISTED_REASONS = 10
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
-@add_declared_options(Rules)
-@add_declared_options(humans.cross_fit)
+@_options.add_declared_options(Rules)
+@_options.add_declared_options(humans.cross_fit)
 @_options.seed_option("Random seed for choosing halves, breaking ties and assigning folds.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "

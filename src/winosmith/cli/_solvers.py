@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._declared import make_option
-from winosmith.cli._options import find_given_options
+from winosmith.cli._options import find_given_options, make_option
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError

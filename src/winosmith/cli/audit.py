@@ -17,7 +17,6 @@ from winosmith import audit, formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.audit import MIN_CHECKS, Audit, Finding, Repair, RepairSettings
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, exit_with_reasons, is_json_requested, say
@@ -79,7 +78,7 @@ def _check_paths(
 )
 @click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
               "same question, options and key as an earlier item.")  # fmt: skip
-@add_declared_options(RepairSettings, only=("draws", "seed"))
+@_options.add_declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
 @click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
               "drawn at random from each file, for the word and vector models.  [default: "
@@ -131,7 +130,9 @@ def _check_paths(
               "to this folder, with the removed items and the reasons; each of several files gets "
               "its own subfolder. Items that occur in several files stay only in the last file, so "
               "give the test set last.")  # fmt: skip
-@add_declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
+@_options.add_declared_options(
+    RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: "
+)
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md",
               help="Write a list of options to lengthen, so that the longest option is correct no "
               "more often than by chance. The list is as short as possible, and starts with the "

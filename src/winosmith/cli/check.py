@@ -11,7 +11,6 @@ import click
 
 from winosmith import formats, report, validate
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output
 from winosmith.cli._printing import exit_with_reasons, say
 from winosmith.errors import DataError
@@ -48,7 +47,7 @@ _LISTED_PARENTS = 3
 @_options.format_option
 @click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Judges' votes, as "
               "CSV or JSON Lines.")  # fmt: skip
-@add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
+@_options.add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(_SKIPPABLE_RULES),
@@ -56,7 +55,7 @@ _LISTED_PARENTS = 3
     metavar="RULE",
     help=f"Skip a rule ({', '.join(_SKIPPABLE_RULES)}); may be repeated.",
 )
-@add_declared_options(VoteRules)
+@_options.add_declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "

@@ -9,7 +9,6 @@ import click
 
 from winosmith.build import debias_to_folder, is_filter_finished
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._printing import progress, say, show_log
 from winosmith.cli.build import print_build
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, build_schema
@@ -39,11 +38,13 @@ METHODS_BY_OPTION = {
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
 @click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
               default="aflite", show_default=True, help="Filter.")  # fmt: skip
-@add_declared_options(EmbedRecipe, only=EMBED_FIELDS, option_names={"array": "--embeddings"})
-@add_declared_options(
+@_options.add_declared_options(
+    EmbedRecipe, only=EMBED_FIELDS, option_names={"array": "--embeddings"}
+)
+@_options.add_declared_options(
     FilterRecipe, only=FILTER_FIELDS, option_names={"C": "-C", "pmi": "--pmi-variant"}
 )
-@add_declared_options(MeasureRecipe)
+@_options.add_declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
               help="Folder for the rotated copy of the vectors, which saves memory.")  # fmt: skip

@@ -14,7 +14,6 @@ import click
 
 from winosmith import embed, models
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
@@ -31,17 +30,19 @@ Options = dict[str, Any]
 @click.command()
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="Output file.")
-@add_declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
+@_options.add_declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
 @click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
               "numbers of training and development problems (whole twins), which then get no "
               "vectors; 5000:1000 in the paper.")  # fmt: skip
-@add_declared_options(TrainingSettings, only=FINE_TUNING_SETTINGS, prefix="For fine-tuning: ")
+@_options.add_declared_options(
+    TrainingSettings, only=FINE_TUNING_SETTINGS, prefix="For fine-tuning: "
+)
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
 @click.option("--keep-model", metavar="DIR", help="Folder for the fine-tuning run, with the "
               "encoder in DIR/model; by default in the cache.")  # fmt: skip
-@add_declared_options(TrainingSettings, only=["max_length"])
+@_options.add_declared_options(TrainingSettings, only=["max_length"])
 @_options.device_option
 @click.option("--no-cache", is_flag=True, help="Do not use the cache of computed vectors.")
 @_options.cluster_option

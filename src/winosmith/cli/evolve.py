@@ -15,7 +15,6 @@ import click
 
 from winosmith import answers, evolve, formats, report
 from winosmith.cli import _options, _solvers
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import Output, Rows
 from winosmith.cli._printing import progress, say
 from winosmith.dataset import Dataset, Dropped
@@ -66,7 +65,9 @@ Options = Mapping[str, Any]
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
-@add_declared_options(evolve.WordNetPerturber.__init__, prefix="For wordnet and wordnet-paper: ")
+@_options.add_declared_options(
+    evolve.WordNetPerturber.__init__, prefix="For wordnet and wordnet-paper: "
+)
 @click.option("--wordnet", "wordnet_folder", metavar="FOLDER", type=_options.FOLDER,
               help="For wordnet and wordnet-paper: folder of the dictionary files; by default, the "
               "usual folders are searched.")  # fmt: skip
@@ -75,7 +76,9 @@ Options = Mapping[str, Any]
 @click.option("--model", metavar="NAME", help="For chat: name of the model on the server; by "
               "default OPENAI_MODEL.")  # fmt: skip
 @_solvers.BASE_URL
-@add_declared_options(evolve.DialogueRules, only=("wanted", "batches"), prefix="For chat: ")
+@_options.add_declared_options(
+    evolve.DialogueRules, only=("wanted", "batches"), prefix="For chat: "
+)
 @click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
               help="For chat: sampling temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")

@@ -12,7 +12,6 @@ import click
 
 from winosmith import release as releases
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
 from winosmith.cli._printing import (
     echo,
@@ -40,7 +39,7 @@ from winosmith.text import format_count
               "problems, and the previous splits of a file's problems.")  # fmt: skip
 @click.option("--version", "version", metavar="X", help="Version, instead of the one in "
               "release.toml.")  # fmt: skip
-@add_declared_options(Splitting)
+@_options.add_declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
               help="File with the judges' votes, to count the judges of each problem; may be "
               "repeated.")  # fmt: skip

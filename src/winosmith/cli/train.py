@@ -12,7 +12,6 @@ import click
 
 from winosmith import metrics, models, solve, study
 from winosmith.cli import _options
-from winosmith.cli._declared import add_declared_options
 from winosmith.cli._output import print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
@@ -63,7 +62,7 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
               "SuperGLUE-WSC (not needed for a file of claims).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the text from two words before the "
               "blank to the end.")  # fmt: skip
-@add_declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
+@_options.add_declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
 @click.option("--force", is_flag=True, help="Overwrite results of other settings in DIR.")
 @_options.format_option
