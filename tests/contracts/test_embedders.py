@@ -45,46 +45,26 @@ class _LengthEmbedder:
         return options.reshape(len(options), -1)
 
 
-@pytest.fixture(
-    params=[
-        "light",
-        "light with corpus",
-        "hashed",
-        "options",
-        "letters",
-        "encoder mean",
-        "encoder cls",
-        "own",
-    ]
-)
+MAKERS: dict[str, MakeEmbedder] = {
+    "light": partial(LightEmbedder, 128),
+    "light with corpus": partial(LightEmbedder, 128, corpus=make_twins(60, seed=5)),
+    "hashed": partial(HashedEmbedder, 128),
+    "options": partial(OptionsEmbedder, 128),
+    "letters": partial(OptionsEmbedder, 128, features="letters"),
+    "own": _LengthEmbedder,
+}
+
+
+@pytest.fixture(params=[*MAKERS, "encoder mean", "encoder cls"])
 def make_embedder(request: pytest.FixtureRequest) -> MakeEmbedder:
     """Return a factory of each embedder, which takes how to combine the options' vectors."""
-    if request.param == "light":
-        return lambda combine: LightEmbedder(dimensions=128, combine=combine)
-    if request.param == "light with corpus":
-        return lambda combine: LightEmbedder(
-            dimensions=128, combine=combine, corpus=make_twins(60, seed=5)
-        )
-    if request.param == "hashed":
-        return lambda combine: HashedEmbedder(dimensions=128, combine=combine)
-    if request.param in ("options", "letters"):
-        features = "words" if request.param == "options" else "letters"
-        return lambda combine: OptionsEmbedder(128, combine, features)
-    if request.param == "own":
-        return _LengthEmbedder
+    if request.param in MAKERS:
+        return lambda combine: MAKERS[request.param](combine=combine)
     folder: Path = request.getfixturevalue("tiny_encoder")
     pooling = request.param.split()[1]
     split_point = "before_option" if pooling == "cls" else None
-    return partial(_encoder, folder, pooling, split_point)
-
-
-def _encoder(folder: Path, pooling: str, split_point: str | None, combine: Combine) -> Embedder:
-    return EncoderEmbedder(
-        folder,
-        pooling=pooling,
-        split_point=split_point,
-        combine=combine,
-        cache=False,
+    return lambda combine: EncoderEmbedder(
+        folder, pooling=pooling, split_point=split_point, combine=combine, cache=False
     )
 
 

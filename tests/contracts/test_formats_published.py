@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.work import calls
 from winosmith import Dataset, Problem, data, formats
 from winosmith.errors import FormatError
 
@@ -102,19 +101,15 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_published_file_is_read_completely(data_dir: Path, path: str) -> None:
+def test_published_file_is_read_completely_by_one_format(data_dir: Path, path: str) -> None:
+    """Thus, users never need to name the format.
+
+    `questions`, which is tried last, may recognise the file, too.
+    """
     contents = formats.scan(data_dir / path)
     problems = Dataset([item for item in contents.items if isinstance(item, Problem)])
     bad = tuple(found.line for found in contents.bad)
     assert FILES[path] == (contents.format.name, len(contents.items), len(problems.twins), bad)
-
-
-@pytest.mark.parametrize("path", FILES)
-def test_published_file_is_recognised_by_one_format(data_dir: Path, path: str) -> None:
-    """`questions`, which is tried last, may recognise it, too.
-
-    Thus, users never need to name the format.
-    """
     rows = data.read(data_dir / path)
     *others, last = (known.name for known in formats.FORMATS if known.recognises(rows))
     assert (others or [last]) == [FILES[path].format]
@@ -212,13 +207,3 @@ def collapse_spaces(item: formats.Item) -> formats.Item:
             options=tuple(" ".join(option.split()) for option in item.options),
         )
     return replace(item, candidate=" ".join(item.candidate.split()))
-
-
-def test_work_of_reading_is_linear_in_the_lines(data_dir: Path, tmp_path: Path) -> None:
-    lines = (data_dir / "winogrande/train_l.jsonl").read_text("utf-8").splitlines(keepends=True)
-    work = {}
-    for count in (500, 1000, 4000):
-        path = tmp_path / f"{count}.jsonl"
-        path.write_text("".join(lines[:count]), "utf-8")
-        work[count] = calls(lambda path=path: formats.read(path))
-    assert work[4000] < 4.4 * work[1000]

@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -35,12 +35,13 @@ def _blocks(path: Path) -> None:
     path.write_text("".join(texts).replace("_", "it"))
 
 
-def _xml(path: Path) -> None:
+def write_xml(path: Path, problems: Iterable[Problem] = DATA) -> None:
+    """Write problems as WSC's XML."""
     schemas = [
         f"<schema><text><txt1>{p.sentence.replace('_', '</txt1><pron>it</pron><txt2>')}</txt2>"
         f"</text><answers><answer>{p.options[0]}</answer><answer>{p.options[1]}</answer></answers>"
         f"<correctAnswer>{'AB'[p.answer or 0]}</correctAnswer></schema>"
-        for p in DATA
+        for p in problems
     ]
     path.write_text(f"<collection>{''.join(schemas)}</collection>")
 
@@ -59,7 +60,7 @@ INPUTS: dict[str, Callable[[Path], object]] = {
     "packed.jsonl.gz": lambda path: path.write_bytes(gzip.compress(LINES.encode())),
     "ours.csv": _written("csv"),
     "winogrande.jsonl": _written("winogrande"),
-    "wsc.xml": _xml,
+    "wsc.xml": write_xml,
     "dpr.txt": _blocks,
     "columns.csv": _table,
     "claims.jsonl": _claims,

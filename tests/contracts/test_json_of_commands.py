@@ -15,13 +15,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
 from tests.cli.conftest import ways
 from tests.cli.test_release import ABOUT
 from tests.conftest import installed
+from tests.contracts.test_inputs_of_commands import write_xml
 from tests.exposure.test_coins import pairs_of, write_release
+from tests.json_schemas import FOLDER, refuse_invalid, validator
+from tests.test_docs import schemas
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, practice
 from winosmith.cli import main
 from winosmith.exposure import read_keyed_release
@@ -174,13 +178,7 @@ def _write_inputs() -> None:
     Path("items.lst").write_text("1\n2\n3\n" * 10)
     claims = to_claims(Problem(p.id, p.sentence, p.options, p.answer, pronoun="it") for p in DATA)
     formats.write(claims, "claims.jsonl", "superglue-wsc")
-    schemas = [
-        f"<schema><text><txt1>{p.sentence.replace('_', '</txt1><pron>it</pron><txt2>')}</txt2>"
-        f"</text><answers><answer>{p.options[0]}</answer><answer>{p.options[1]}</answer></answers>"
-        f"<correctAnswer>{'AB'[p.answer or 0]}</correctAnswer></schema>"
-        for p in DATA
-    ]
-    Path("wsc.xml").write_text(f"<collection>{''.join(schemas)}</collection>")
+    write_xml(Path("wsc.xml"), DATA)
     keyed = read_keyed_release(
         write_release(
             Path("keyed"), bytes(32), pairs_of(practice.generate_corpus(90, seed=2).dataset)
@@ -309,9 +307,29 @@ def test_json_of_commands_matches_the_snapshot(found: dict[str, Any]) -> None:
     assert not changes, changes
 
 
+OFFERED = {name for name, way in ways().items() if any("--json" in p.opts for p in way[-1].params)}
+"""Commands with --json."""
+
+
 def test_every_command_with_json_is_in_the_snapshot_or_excused() -> None:
-    offered = {
-        name for name, way in ways().items() if any("--json" in p.opts for p in way[-1].params)
-    }
     run = {name.partition(",")[0] for name in (*VALUES, *SHAPES)}
-    assert offered - run == set(ELSEWHERE) & offered
+    assert OFFERED - run == set(ELSEWHERE) & OFFERED
+
+
+def test_each_command_with_json_has_a_valid_and_current_schema() -> None:
+    """It is generated from its results."""
+    assert set(schemas.PRINTED) == OFFERED
+    made = schemas.files()
+    assert {path: path.read_text("utf-8") for path in made} == made
+    assert {*FOLDER.iterdir()} == {path for path in made if path.suffix == ".json"}
+    for command in schemas.PRINTED:
+        jsonschema.Draft202012Validator.check_schema(validator(command).schema)
+
+
+@pytest.mark.parametrize(
+    "printed", ['{"schema": "data get 1"}', '{"schema": "data get 1", "files": {}, "more": 1}']
+)
+def test_missing_and_unknown_keys_are_invalid(printed: str) -> None:
+    """The schema refuses missing keys; the tests also refuse unknown keys."""
+    with pytest.raises(AssertionError, match="data get --json"):
+        refuse_invalid(printed)

@@ -5,7 +5,7 @@ The rule and its exceptions: docs/decisions/0019-order-of-options.md.
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from winosmith.metrics import Graded, grade
 from winosmith.prediction import find_best_options
 from winosmith.rounds._solving import plan_next_round
 from winosmith.testing import make_families, make_twins
+from winosmith.text import tokenize
 
 Orders = tuple[tuple[int, ...], ...]
 """For each problem, the previous positions of its options."""
@@ -117,7 +118,7 @@ ONE: dict[str, Callable[[Graded], Any]] = {
     "guessing": lambda g: [metrics.guessing_p_value(g), g.chances.mean()],
     "stability": lambda g: metrics.measure_stability(g, draws=200).record(),
     "kinds": lambda g: metrics.count_edit_kinds(
-        g, {p.id: ["NN"] * len(split_into_tokens(p.sentence)) for p in g.dataset}
+        g, {p.id: ["NN"] * len(tokenize(p.sentence)) for p in g.dataset}
     ).record(),
     "gender gap": lambda g: [
         metrics.measure_gender_gap(_select_winogender(g), WOMEN, reading=reading).record()
@@ -130,24 +131,11 @@ ONE: dict[str, Callable[[Graded], Any]] = {
 
 TWO: dict[str, Callable[[Graded, Graded], Any]] = {
     "compare": lambda a, b: metrics.compare({"a": a, "b": b}).record(),
-    "agreement": lambda a, b: make_dict(metrics.measure_agreement(a, b)),
+    "agreement": lambda a, b: asdict(metrics.measure_agreement(a, b)),
     "forgetting": lambda a, b: metrics.measure_forgetting(a, b).record(),
     "survival": lambda a, b: metrics.compare_survival(a, b, draws=200).record(),
 }
 """All metrics of two solvers' predictions."""
-
-
-def split_into_tokens(sentence: str) -> list[str]:
-    from winosmith.text import tokenize
-
-    return list(tokenize(sentence))
-
-
-def make_dict(found: Any) -> dict[str, Any]:
-    """Return the attributes of a slotted dataclass."""
-    from dataclasses import asdict
-
-    return asdict(found)
 
 
 def _select_winogender(graded: Graded) -> Graded:
@@ -209,7 +197,7 @@ def test_metrics_of_people_ignore_the_order_of_options(data: st.DataObject, new:
             moved.append(replace(votes[-1], choice=order.index(choice)))
     other = Dataset(map(reorder_options, DATA, new))
     for figure in (metrics.measure_human_accuracy, metrics.measure_person_accuracy):
-        _assert_same(make_dict(figure(DATA, votes)), make_dict(figure(other, moved)))
+        _assert_same(asdict(figure(DATA, votes)), asdict(figure(other, moved)))
     far = [1 if problem.lineage else None for problem in DATA]
     told = [
         metrics.measure_annotators(d, v, far).record() for d, v in ((DATA, votes), (other, moved))

@@ -1,18 +1,19 @@
 """The contract of every perturber."""
 
-import importlib.util
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
-from tests.conftest import absent, need_wordnet
+from tests.conftest import need_wordnet
 from winosmith import Dataset, Origin, Problem, practice
 from winosmith.chat import Message, Reply
 from winosmith.evolve import ChatPerturber, Perturber, WordNetPerturber
 from winosmith.lineage import UNVALIDATED, check_lineages, make_child
 from winosmith.problem import BLANK
+
+Families = list[tuple[Problem, list[Problem]]]
 
 PARENTS = [
     replace(problem, embargo=row % 2 == 1, origin=Origin("own", domain="social", licence="CC0-1.0"))
@@ -53,64 +54,53 @@ def _options(sentence: str) -> tuple[str, ...]:
     return found
 
 
-def _wordnet(_: pytest.FixtureRequest) -> Perturber:
+def _make_wordnet(*, as_published: bool) -> Perturber:
     need_wordnet()
-    return WordNetPerturber(3)
+    return WordNetPerturber(3, as_published=as_published)
 
 
-def _wordnet_paper(_: pytest.FixtureRequest) -> Perturber:
-    need_wordnet()
-    return WordNetPerturber(3, as_published=True)
-
-
-def _chat(_: pytest.FixtureRequest) -> Perturber:
+def _make_chat() -> Perturber:
     known = [p.sentence for p in PARENTS]
     known += [f"In room {number}, {sentence}" for number in (1, 2, 3) for sentence in known]
     return ChatPerturber(_FakeChatModel(tuple(known)), wanted=3)
 
 
-MAKERS: dict[str, Callable[[pytest.FixtureRequest], Perturber]] = {
-    "wordnet": _wordnet,
-    "wordnet-paper": _wordnet_paper,
-    "chat": _chat,
-    "own": lambda _: _DayAdder(),
+MAKERS: dict[str, Callable[[], Perturber]] = {
+    "wordnet": lambda: _make_wordnet(as_published=False),
+    "wordnet-paper": lambda: _make_wordnet(as_published=True),
+    "chat": _make_chat,
+    "own": _DayAdder,
 }
 
 
 @pytest.fixture(scope="module", params=MAKERS)
 def perturber(request: pytest.FixtureRequest) -> Perturber:
-    if request.param == "wordnet" and importlib.util.find_spec("HanTa") is None:
-        absent("HanTa is not installed (the extra `language`)")
-    return MAKERS[request.param](request)
+    return MAKERS[request.param]()
 
 
 @pytest.fixture(scope="module")
-def families(perturber: Perturber) -> list[tuple[Problem, list[Problem]]]:
+def families(perturber: Perturber) -> Families:
     """Return each parent with its children, and some children with their own."""
     found = [(parent, list(perturber.perturb(parent, 4))) for parent in PARENTS]
     again = [children[0] for _, children in found if children]
     return found + [(child, list(perturber.perturb(child, 4))) for child in again]
 
 
-def test_perturber_makes_children_of_parents_and_children(
-    families: list[tuple[Problem, list[Problem]]],
-) -> None:
+def test_perturber_makes_children_of_parents_and_children(families: Families) -> None:
     """At least a quarter of the parents have children."""
     asked = len(PARENTS)
     assert sum(bool(children) for _, children in families[:asked]) >= asked / 4
     assert any(children for _, children in families[asked:])
 
 
-def test_family_has_distinct_texts_and_ids(
-    families: list[tuple[Problem, list[Problem]]],
-) -> None:
+def test_family_has_distinct_texts_and_ids(families: Families) -> None:
     for parent, children in families:
         seen = [(p.sentence, p.options) for p in (parent, *children)]
         assert len(set(seen)) == len(seen)
         assert len({p.id for p in (parent, *children)}) == len(seen)
 
 
-def test_lineages_are_valid(families: list[tuple[Problem, list[Problem]]]) -> None:
+def test_lineages_are_valid(families: Families) -> None:
     everyone = {p.id: p for parent, children in families for p in (parent, *children)}
     assert check_lineages(Dataset(everyone.values())) == {}
     for parent, children in families:
@@ -121,16 +111,12 @@ def test_lineages_are_valid(families: list[tuple[Problem, list[Problem]]]) -> No
             assert child.lineage.edits
 
 
-def test_children_are_marked_as_unvalidated(
-    families: list[tuple[Problem, list[Problem]]],
-) -> None:
+def test_children_are_marked_as_unvalidated(families: Families) -> None:
     """Otherwise, they could be taken for problems that people have confirmed."""
     assert all(c.extra[UNVALIDATED] is True for _, children in families for c in children)
 
 
-def test_children_keep_embargo_licence_and_domain_but_not_the_twin(
-    families: list[tuple[Problem, list[Problem]]],
-) -> None:
+def test_children_keep_embargo_licence_and_domain_but_not_the_twin(families: Families) -> None:
     assert {parent.embargo for parent, _ in families} == {True, False}
     assert any(parent.twin_id for parent, _ in families)
     for parent, children in families:
@@ -143,9 +129,7 @@ def test_children_keep_embargo_licence_and_domain_but_not_the_twin(
             assert child.origin.domain == "social"
 
 
-def test_children_have_all_options_one_blank_and_an_answer(
-    families: list[tuple[Problem, list[Problem]]],
-) -> None:
+def test_children_have_all_options_one_blank_and_an_answer(families: Families) -> None:
     for parent, children in families:
         for child in children:
             assert len(child.options) == len(parent.options)
@@ -154,7 +138,7 @@ def test_children_have_all_options_one_blank_and_an_answer(
 
 
 def test_same_problem_and_seed_give_the_same_children(
-    perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
+    perturber: Perturber, families: Families
 ) -> None:
     """Problems perturbed before, in another order, make no difference."""
     for parent, children in reversed(families):
@@ -162,7 +146,7 @@ def test_same_problem_and_seed_give_the_same_children(
 
 
 def test_ids_and_texts_do_not_depend_on_the_answer(
-    perturber: Perturber, families: list[tuple[Problem, list[Problem]]]
+    perturber: Perturber, families: Families
 ) -> None:
     for parent, children in families[: len(PARENTS)]:
         turned = replace(parent, answer=1 - (parent.answer or 0))

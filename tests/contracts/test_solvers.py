@@ -1,5 +1,6 @@
 """The contract of every solver."""
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 
 from winosmith import Dataset, Extra, Problem, chat, models, solve
 from winosmith.errors import DataError
+from winosmith.seen import Sees
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
@@ -76,13 +78,14 @@ def _reply(messages: chat.Messages) -> chat.Reply:
     return chat.Reply(f"Option {1 + len(said) % max(2, said.count('Option'))}.")
 
 
-def _train_encoder(encoder: Path, folder: Path) -> solve.Solver:
-    settings = models.TrainingSettings(epochs=1, learning_rate=1e-3)
-    data = make_twins(16, seed=11)
+def train_encoder(encoder: Path, folder: Path, sees: Sees = "blank") -> solve.Solver:
+    """Train an encoder for one epoch on problems with the pronoun "she"."""
+    settings = models.TrainingSettings(epochs=1, learning_rate=1e-3, sees=sees)
+    data = Dataset(replace(problem, pronoun="she") for problem in make_twins(16, seed=11))
     models.train_multiple_choice(
-        data[:24], data[24:], model=encoder, out=folder / "run", settings=settings
+        data[:24], data[24:], model=encoder, out=folder / sees, settings=settings
     )
-    return solve.EncoderSolver(folder / "run")
+    return solve.EncoderSolver(folder / sees)
 
 
 SIMPLE: dict[str, Callable[[], solve.Solver]] = {
@@ -126,7 +129,7 @@ def named_solver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         return request.param, _make_knowledge_hunting(tmp_path_factory.mktemp("hunting"))
     if request.param == "encoder":
         folder = request.getfixturevalue("tiny_encoder")
-        return request.param, _train_encoder(folder, tmp_path_factory.mktemp("encoder"))
+        return request.param, train_encoder(folder, tmp_path_factory.mktemp("encoder"))
     architecture, made = LANGUAGE[request.param]
     folder = request.getfixturevalue("make_language_model")(architecture)
     return request.param, made(folder)
@@ -144,7 +147,7 @@ def scores(solver: solve.Solver) -> solve.Scores:
 
 
 def are_close(one: solve.Scores, other: solve.Scores) -> bool:
-    """Return whether all scores differ by less than 1e-4."""
+    """Return whether all scores differ by at most 1e-4."""
     return all(np.allclose(a, b, rtol=0, atol=1e-4) for a, b in zip(one, other, strict=True))
 
 
@@ -155,15 +158,18 @@ def test_every_option_has_a_finite_score(scores: solve.Scores) -> None:
         assert all(isinstance(score, float) and math.isfinite(score) for score in own)
 
 
-@pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
+TOLD: dict[str, Callable[[Problem], Problem]] = {
+    "kept": lambda p: p,
+    "flipped": lambda p: replace(p, answer=1 - (p.answer or 0)),
+    "extra": lambda p: replace(p, extra=Extra({"file.answer": p.answer})),
+}
+"""Functions that reveal answers to a solver."""
+
+
+@pytest.mark.parametrize("what", TOLD)
 def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
     """Neither does `extra`."""
-    told = {
-        "kept": lambda p: p,
-        "flipped": lambda p: replace(p, answer=1 - (p.answer or 0)),
-        "extra": lambda p: replace(p, extra=Extra({"file.answer": p.answer})),
-    }[what]
-    assert list(solver.score([told(problem) for problem in PROBLEMS])) == list(scores)
+    assert list(solver.score([*map(TOLD[what], PROBLEMS)])) == list(scores)
 
 
 def test_scores_do_not_depend_on_the_order_of_problems(
@@ -236,8 +242,6 @@ def test_predict_chooses_the_option_with_the_highest_score(
 
 
 def test_parameters_of_solvers_can_be_stored_as_json(solver: solve.Solver) -> None:
-    import json
-
     if not isinstance(solver, OwnSolver):
         told = solver.parameters
         assert json.loads(json.dumps(told)) == told

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
 
-import numpy as np
 import pytest
 
-from winosmith import Dataset, Extra, chat, models, solve
+from tests.contracts.test_solvers import TOLD, are_close, train_encoder
+from winosmith import Dataset, Extra, chat, solve
 from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import grade, score
 from winosmith.seen import Sees
@@ -41,15 +41,6 @@ def _reply(messages: chat.Messages) -> chat.Reply:
     told_apart = [option.split(": ")[1] for option in options]
     chosen = sorted(told_apart)[crc32(question.encode()) % len(told_apart)]
     return chat.Reply(str(1 + told_apart.index(chosen)))
-
-
-def _train_encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
-    settings = models.TrainingSettings(epochs=1, learning_rate=1e-3, sees=sees)
-    data = set_pronoun(make_twins(16, seed=11), "she")
-    models.train_multiple_choice(
-        data[:24], data[24:], model=encoder, out=folder / sees, settings=settings
-    )
-    return solve.EncoderSolver(folder / sees)
 
 
 def _make_language_solver(architecture: str, kind: str) -> Callable[[Path, Sees], solve.Solver]:
@@ -90,7 +81,7 @@ def named_maker(
     if request.param == "encoder":
         make = request.getfixturevalue("make_encoder")  # large weights, so that every word matters
         encoder, folder = make("bert", initializer_range=0.5), tmp_path_factory.mktemp("encoder")
-        return request.param, lambda sees: _train_encoder(encoder, folder, sees)
+        return request.param, lambda sees: train_encoder(encoder, folder, sees)
     architecture, made = LANGUAGE[request.param]
     model = request.getfixturevalue("make_language_model")(architecture)
     return request.param, lambda sees: made(model, sees)
@@ -108,15 +99,10 @@ def scores(solver: solve.Solver) -> solve.Scores:
     return solver.score(SHE.blind())
 
 
-def max_difference(one: solve.Scores, other: solve.Scores) -> float:
-    """Return the largest difference between two scores."""
-    return float(max(np.abs(np.subtract(a, b)).max() for a, b in zip(one, other, strict=True)))
-
-
 def test_solver_that_sees_pronouns_scores_he_and_she_differently(
     solver: solve.Solver, scores: solve.Scores
 ) -> None:
-    assert max_difference(solver.score(HE.blind()), scores) > 1e-4
+    assert not are_close(solver.score(HE.blind()), scores)
     assert solver.parameters["sees"] == "pronoun"
 
 
@@ -124,33 +110,25 @@ def test_solver_that_sees_the_blank_scores_he_and_she_equally(
     named_maker: tuple[str, Made],
 ) -> None:
     blank = named_maker[1]("blank")
-    assert max_difference(blank.score(HE.blind()), blank.score(SHE.blind())) <= 1e-4
+    assert are_close(blank.score(HE.blind()), blank.score(SHE.blind()))
     assert blank.parameters["sees"] == "blank"
 
 
-@pytest.mark.parametrize("what", ["kept", "flipped", "extra"])
+@pytest.mark.parametrize("what", TOLD)
 def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
     """Neither does `extra`."""
-    given = {
-        "kept": lambda p: p,
-        "flipped": lambda p: replace(p, answer=1 - p.answer),
-        "extra": lambda p: replace(p, extra=Extra({"file.answer": p.answer})),
-    }[what]
-    assert list(solver.score([given(problem) for problem in SHE])) == list(scores)
+    assert list(solver.score([*map(TOLD[what], SHE)])) == list(scores)
 
 
-def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
-    one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
-    assert max_difference(one_by_one, scores) <= 1e-4
-    beside = solver.score([*set_pronoun(HE.blind(), "they"), *SHE.blind()])
-    assert max_difference(beside[len(HE) :], scores) <= 1e-4
-
-
-def test_scores_with_pronouns_follow_the_order_of_options(
+def test_batch_and_order_of_options_make_no_difference(
     solver: solve.Solver, scores: solve.Scores
 ) -> None:
+    one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
+    assert are_close(one_by_one, scores)
+    beside = solver.score([*set_pronoun(HE.blind(), "they"), *SHE.blind()])
+    assert are_close(beside[len(HE) :], scores)
     turned = [replace(problem, options=problem.options[::-1]) for problem in SHE.blind()]
-    assert max_difference([own[::-1] for own in solver.score(turned)], scores) <= 1e-4
+    assert are_close([own[::-1] for own in solver.score(turned)], scores)
 
 
 def test_problems_without_a_pronoun_are_refused(solver: solve.Solver) -> None:
@@ -201,7 +179,7 @@ def test_encoder_refuses_an_input_other_than_in_training(
 ) -> None:
     """It was trained with the blank and gets the pronoun, or the reverse."""
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
-        trained = _train_encoder(tiny_encoder, tmp_path, sees)
+        trained = train_encoder(tiny_encoder, tmp_path, sees)
         asked = replace(trained, sees=other)
         with pytest.raises(InputError, match=f"was trained with the {sees}.*--sees {other}"):
             asked.score(SHE.blind())

@@ -536,6 +536,9 @@ SIZES = {
     "rows from a template": lambda n: [
         {"id": f"i{k}", "sentence": f"A {k // 2} _ b {k % 2}.", "option1": "w", "option2": "x",
          "answer": 1 + k % 2} for k in range(20 * n)],
+    "rows of twins": lambda n: [
+        {"id": f"i{k}", "sentence": f"{k % 2} _ {' '.join(f'{k // 2}{x}' for x in 'abcdefgh')}.",
+         "option1": "w", "option2": "x", "answer": 1 + k % 2} for k in range(20 * n)],
     "columns": lambda n: [{"question": f"Why {k}?", "A": "w", "B": "x", "answer": "A",
                            **{f"c{c}": "v" for c in range(20 * n)}} for k in range(3)],
     "options": lambda n: [{"question": f"Why {k}?", "answer": k % (2 * n),

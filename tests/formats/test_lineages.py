@@ -40,17 +40,6 @@ def test_family_round_trips_with_edits_and_depths(tmp_path: Path, name: str) -> 
     assert [tuple(of) for of in depths(data)] == [(0, 0, 0), (None, 1, 1), (7, 3, 3)]
 
 
-def test_evograd_row_split_by_a_comma_is_reported_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "evograd.csv"
-    path.write_text(
-        "index,sentence,option1,option2,answer,distance\n"
-        "0,The cup hit the _ .,vase,tray,1,0\n"
-        "1,The mug, hit the _ .,vase,tray,1,1\n"
-    )
-    with pytest.raises(FormatError, match=r"evograd\.csv:3: the row has 7 cells; the header has 6"):
-        formats.read(path)
-
-
 CONTRADICTIONS = [
     (
         [line(0, "a _", root="r", parent="1"), line(1, "b _", root="r", parent="0")],

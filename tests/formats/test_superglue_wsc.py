@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from winosmith import Claim, formats
 from winosmith.errors import FormatError
@@ -158,30 +157,3 @@ def test_spans_can_be_columns_of_the_row_without_target(
     (tmp_path / "in.jsonl").write_text(row("Tom says he ran.", "he", "2", label, ""))
     claim = formats.read_claims(tmp_path / "in.jsonl")[0]
     assert (claim.sentence, claim.holds) == ("Tom says _ ran.", holds)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.text("猫它 itÉк_그-", min_size=1).map(lambda text: text.replace("_", "")),
-            st.sampled_from(["it", "它", "к", "그"]),
-            st.text(" 它it,猫"),
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_claims_in_any_script_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[tuple[str, str, str]]
-) -> None:
-    claims = [
-        Claim(str(at), f"it {before}_{after}", "it", True, pronoun)
-        for at, (before, pronoun, after) in enumerate(parts)
-    ]
-    path = tmp_path_factory.mktemp("again") / "out.jsonl"
-    try:
-        formats.write(claims, path, "superglue-wsc")
-    except FormatError:
-        return
-    again = formats.read_items(path, as_written=True)
-    assert [item.sentence for item in again] == [claim.sentence for claim in claims]
