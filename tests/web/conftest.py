@@ -128,17 +128,20 @@ def _postgres_settings(ready_site: Any, postgres: Any) -> dict[str, Any]:
     return made
 
 
-BOTH = pytest.mark.parametrize(
-    "database",
-    ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)],
-    indirect=True,
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
+"""Parameters of tests that make a site of their own on each database."""
+
+LONG_DATABASES = (
+    "sqlite",
+    pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long]),
 )
+"""The same; `make test` runs these tests only on SQLite."""
+
+BOTH = pytest.mark.parametrize("database", DATABASES, indirect=True)
 """Marks tests that depend on locks or on the SQL dialect; `make test` runs them on both."""
 
 
-@pytest.fixture(
-    params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])]
-)
+@pytest.fixture(params=LONG_DATABASES)
 def database(request: pytest.FixtureRequest, ready_site: Any, prepared_site: Path) -> Iterator[Any]:
     """Use SQLite, then PostgreSQL, with real commits that threads see; empty it after the test."""
     from django.core.management import call_command

@@ -15,7 +15,9 @@ from django.test import TestCase
 from django.utils import timezone
 
 from tests.waiting import until
+from tests.web.conftest import DATABASES
 from tests.web.making import fresh
+from tests.web.run.visits import make_file
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.locks import FileLock
@@ -64,22 +66,11 @@ result = [job.state, job.done, Problem.objects.count(), Event.objects.filter(kin
 """
 
 
-def _file(twins: int) -> str:
-    rows = [
-        f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
-        for n in range(twins)
-        for word, answer in (("thin", 1), ("old", 2))
-    ]
-    return "\n".join(["sentence,option1,option2,answer", *rows])
-
-
-@pytest.mark.parametrize(
-    "where", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
-)
+@pytest.mark.parametrize("where", DATABASES)
 def test_import_with_killed_workers_adds_each_problem_once(served: Any, where: str) -> None:
     site, count = served(database=where, options=WORKING), 4000
     site.people(adam="admin")
-    job = site.do(ASKED.format(count=count, text=_file(count // 2)))
+    job = site.do(ASKED.format(count=count, text=make_file(count // 2)))
     killed, left = set(), []
     for _time in range(2):
         before = site.do(FAR.format(job=job))[1]
@@ -363,7 +354,7 @@ def test_admin_lists_stops_and_retries_jobs(kinds_run: list[str], adam: Any, vis
     failed = jobs.create_job(adam, BACKUP, {}, state="failed", error="The disk was full.")
     queue_job(MAIL, email="ann@example.org")
     browser = visit(adam)
-    page = browser.get("/admin/jobs/").content.decode()
+    page = browser.get("/admin/jobs/").text
     assert ("The disk was full." in page, "ann@example.org" in page) == (True, False)
     for job, do in ((waiting, "stop"), (failed, "retry")):
         assert f"/admin/jobs/{job.mark}/confirm/" in page

@@ -82,7 +82,7 @@ TEMPLATES = [
                 "market": "winosmith.web.market.workers",
                 "reasons": "winosmith.web.moderate.decisions",
                 "rounds": "winosmith.web.rounds.results",
-                "run": "winosmith.web.run.log",
+                "run": "winosmith.web.run.views",
                 "sentences": "winosmith.web.read.views",
             },
         },

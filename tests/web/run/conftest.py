@@ -34,7 +34,7 @@ def job_of(answer: Any) -> Any:
     """Return the job to which a form redirects."""
     from winosmith.web.jobs import Job
 
-    assert answer.status_code == 302, answer.content.decode()
+    assert answer.status_code == 302, answer.text
     return Job.objects.get(mark=answer["Location"].split("/")[-2])
 
 

@@ -25,7 +25,7 @@ def test_backup_stays_on_the_server(
     with tarfile.open(path) as archive:
         assert {"secret", "site.toml", "manifest.json"} <= set(archive.getnames())
     browser = visit(adam)
-    assert job.came["file"] in browser.get("/admin/backups/").content.decode()
+    assert job.came["file"] in browser.get("/admin/backups/").text
     for place in (f"/admin/backups/{path.name}", f"/admin/backups/{path.name}/",
                   f"/backups/{path.name}", f"/static/../backups/{path.name}"):  # fmt: skip
         assert browser.get(place).status_code == 404

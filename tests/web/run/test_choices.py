@@ -18,7 +18,7 @@ from winosmith.web._site import is_site_file, iter_site_files
 from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.choices import PENDING
-from winosmith.web.run.log import describe_request
+from winosmith.web.run.views import describe_request
 
 
 def _read_chosen(folder: Path) -> Any:
@@ -31,7 +31,7 @@ def test_saved_settings_apply_at_once_and_after_a_restart(
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
-    assert "One per line." in send("/admin/settings/", method="get").content.decode()
+    assert "One per line." in send("/admin/settings/", method="get").text
     rules = settings.RULES
     assert (rules.title, rules.judges, rules.words_to_flag) == ("Graz", 5, ("brat", "fool"))
     opened = Site.open(kept).rules
@@ -47,11 +47,11 @@ def test_saved_settings_apply_at_once_and_after_a_restart(
 
 
 def test_other_processes_apply_changed_settings(db: Any, visit: Any, kept: Path) -> None:
-    assert "Twins of York" not in visit().get("/guidelines/").content.decode()
+    assert "Twins of York" not in visit().get("/guidelines/").text
     (kept / CHOSEN).write_text('{"title": "Twins of York"}')
-    assert "Twins of York" in visit().get("/guidelines/").content.decode()
+    assert "Twins of York" in visit().get("/guidelines/").text
     (kept / CHOSEN).unlink()
-    assert "Twins of York" not in visit().get("/guidelines/").content.decode()
+    assert "Twins of York" not in visit().get("/guidelines/").text
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_invalid_settings_are_refused_at_their_field(
 ) -> None:
     """The message doesn't contain the internal name of the setting."""
     answer = send("/admin/settings/", **choices(**typed))
-    page = answer.content.decode()
+    page = answer.text
     assert answer.status_code == 422
     assert told in page
     assert 'value="Kept"' in page
@@ -140,7 +140,7 @@ def test_new_setting_is_declared_in_one_place(
     """
     monkeypatch.setattr(_rules, "SiteRules", Longer)
     monkeypatch.setattr(settings, "RULES", Longer())
-    page = send("/admin/settings/", method="get").content.decode()
+    page = send("/admin/settings/", method="get").text
     more = page[page.index('<section id="name">') :].partition("<details>")[2]
     assert 'name="colour" value="red" maxlength="9"' in more
     assert "A word that browsers know." in more
@@ -148,7 +148,7 @@ def test_new_setting_is_declared_in_one_place(
     assert _read_chosen(kept) == {"colour": "blue"}
     assert settings.RULES.colour == "blue"
     assert describe_request(Job.objects.get()) == [("Colour of the pages", "blue")]
-    page = send("/admin/settings/", method="get").content.decode()
+    page = send("/admin/settings/", method="get").text
     assert page.index("<details open>") < page.index('name="colour"')
     line = '# Colour of the pages. A word that browsers know.\n# colour = "red"'
     assert line in render_settings()
@@ -187,7 +187,7 @@ def test_conflicting_settings_of_two_admins_are_refused(
     send("/admin/settings/", **choices(training_questions=4))
     answer = send("/admin/settings/", **later)
     assert answer.status_code == 422
-    assert "nobody could pass" in answer.content.decode()
+    assert "nobody could pass" in answer.text
     assert _read_chosen(kept) == {"training_questions": 4}
 
 
@@ -201,7 +201,7 @@ def test_settings_that_cannot_be_written_are_not_logged(
     finally:
         (kept / PENDING).rmdir()
     assert answer.status_code == 422
-    assert PENDING in answer.content.decode()
+    assert PENDING in answer.text
     assert not Job.objects.exists()
     assert before == settings.RULES
 
@@ -214,7 +214,7 @@ def test_unreadable_settings_file_is_read_again_later(db: Any, visit: Any, kept:
     finally:
         (kept / CHOSEN).rmdir()
     (kept / "elsewhere").rename(kept / CHOSEN)
-    assert "Twins of York" in visit().get("/guidelines/").content.decode()
+    assert "Twins of York" in visit().get("/guidelines/").text
 
 
 def test_backup_contains_the_chosen_settings(kept: Path) -> None:

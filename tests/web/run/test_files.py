@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from tests.web.making import fresh
 from tests.web.run.conftest import job_of
-from tests.web.run.visits import CUPS, HEAD
+from tests.web.run.visits import CUPS, HEAD, make_file
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import importing, jobs
@@ -27,7 +27,7 @@ from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem, Remembered
 from winosmith.web.run import files, human_tests
-from winosmith.web.run.uploads import MAX_FILES
+from winosmith.web.run.files import MAX_FILES
 
 GOLD = (
     f"{HEAD},gold.explanation\n"
@@ -47,13 +47,13 @@ def _upload(send: Callable[..., Any], **form: Any) -> Any:
 def test_nothing_is_imported_before_confirmation(db: Any, send: Any, kept: Path, done: Any) -> None:
     job = _upload(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
-    assert job.came["told"] == [
+    assert job.came["faults"] == [
         "cups.csv:4: the sentence has no blanks ('_'); 1 is needed",
         "cups.csv:5: the sentence has 2 blanks ('_'); 1 is needed",
         "cups.csv:6: the sentence is empty",
         "cups.csv:7: the problem has no answer, which judging requires",
     ]
-    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").text
     assert "The file was read as a spreadsheet, saved as CSV UTF-8." in page
     assert "found by their texts: no id or column marks twins<" in page
     assert not Problem.objects.exists()
@@ -79,7 +79,7 @@ def test_form_asks_which_column_marks_twins(db: Any, send: Any, pair_by: str, tw
     file = "\n".join([f"{HEAD},couple", *rows])
     page = send("/admin/import/", as_="judging", new_ids="on", file=file)
     assert page.status_code == 422
-    refused = unescape(page.content.decode())
+    refused = unescape(page.text)
     assert "'couple' puts 8 of 8 problems into pairs" in refused
     assert "enter its name under “Column that marks twins”" in refused
     assert "`pair_by" not in refused
@@ -89,42 +89,33 @@ def test_form_asks_which_column_marks_twins(db: Any, send: Any, pair_by: str, tw
 
 def test_gold_without_an_explanation_is_omitted(db: Any, send: Any, done: Any) -> None:
     job = _upload(send, file=GOLD, as_="gold")
-    assert [line.partition(" does")[0].split(": ")[0] for line in job.came["told"]] == [
+    assert [line.partition(" does")[0].split(": ")[0] for line in job.came["faults"]] == [
         "cups.csv:3"
     ]
     assert done(job).came["added"] == 1
     assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
-def test_file_of_the_same_name_gets_different_ids(db: Any, send: Any, done: Any) -> None:
+def test_same_file_is_imported_once(db: Any, send: Any, done: Any) -> None:
+    """Another file of this name gets other ids. Its own ids, if kept, may be in use."""
     both = (CUPS, CUPS.replace("cup", "bowl"))
     assert [done(_upload(send, file=rows)).came["added"] for rows in both] == [2, 2]
     for rows in both:
         again = _upload(send, file=rows)
         assert (again.came["new"], again.came["known"], again.came["refused"]) == (0, 2, 0)
+        assert done(again).came["added"] == 0
     assert Problem.objects.count() == 4
+    done(_upload(send, file=CUPS, new_ids=""))
+    other = CUPS.replace("cup", "can")
+    answer = send("/admin/import/", file=other, as_="judging", source="Mine")
+    assert answer.status_code == 422
+    assert "cups.csv:2: the site already has another problem" in unescape(answer.text)
 
 
 def test_published_sentences_are_indexed_but_not_imported(db: Any, send: Any, done: Any) -> None:
     assert done(_upload(send, file=CUPS, as_="published")).came["added"] == 2
     assert not Problem.objects.exists()
     assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
-
-
-def test_same_file_is_imported_once(db: Any, send: Any, done: Any) -> None:
-    """With the file's own ids, another problem under a known id is refused."""
-    done(_upload(send, file=CUPS))
-    again = _upload(send, file=CUPS)
-    assert (again.came["new"], again.came["known"]) == (0, 2)
-    assert done(again).came["added"] == 0
-    assert Problem.objects.count() == 2
-    done(_upload(send, file=CUPS, new_ids=""))
-    other = CUPS.replace("cup", "can")
-    answer = send("/admin/import/", file=other, as_="judging", source="Mine")
-    assert answer.status_code == 422
-    assert "cups.csv:2: the site already has another problem" in answer.content.decode().replace(
-        "&#x27;", "'"
-    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +148,7 @@ def test_unusable_file_is_refused_and_the_form_kept(
     db: Any, send: Any, kept: Path, file: str | bytes, told: str
 ) -> None:
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
-    page = answer.content.decode()
+    page = answer.text
     assert answer.status_code == 422
     assert told in page
     assert "My own set" in page
@@ -225,7 +216,7 @@ def test_problem_with_a_nul_character_is_omitted(db: Any, send: Any, as_: str) -
     """An escape sequence, as plain text, is allowed."""
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
     job = _upload(send, file=file, as_=as_)
-    assert job.came["told"] == [
+    assert job.came["faults"] == [
         "cups.csv:4: it contains a NUL character, which PostgreSQL can't store"
     ]
     assert job.total == 3
@@ -233,7 +224,7 @@ def test_problem_with_a_nul_character_is_omitted(db: Any, send: Any, as_: str) -
 
 def test_dropped_upload_is_deleted_and_unconfirmable(db: Any, send: Any) -> None:
     job = _upload(send, file=CUPS)
-    jobs = send("/admin/jobs/", method="get").content.decode()
+    jobs = send("/admin/jobs/", method="get").text
     assert "to be confirmed" in jobs
     assert 'Finished jobs of admins are in the <a href="/admin/log/">' in jobs
     path = f"/admin/jobs/{job.mark}/confirm/"
@@ -258,20 +249,10 @@ def _make_form(mark: str, data: bytes, **more: str) -> dict[str, str]:
             "sent_bytes": str(len(data)), **more}  # fmt: skip
 
 
-def _make_file(count: int) -> bytes:
-    """Return a file of `count` twins, all different."""
-    rows = [
-        f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
-        for n in range(count)
-        for word, answer in (("thin", 1), ("old", 2))
-    ]
-    return "\n".join([HEAD, *rows]).encode()
-
-
 def test_large_file_is_sent_in_pieces_and_read_by_the_worker(
     database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, mark = _make_file(20), new_key()
+    data, mark = make_file(20).encode(), new_key()
     monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
     assert _send_pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
@@ -350,7 +331,7 @@ def test_progress_of_reading_is_shown_and_a_stop_ends_it(
     """A report is skipped while the database is locked."""
     monkeypatch.setattr(jobs, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr("winosmith.formats._rows.PROGRESS_INTERVAL", 10)
-    data, mark = _make_file(20), new_key()
+    data, mark = make_file(20).encode(), new_key()
     _send_pieces(send, data, 900, mark)
     send("/admin/import/", **_make_form(mark, data, as_="published"))
     page, real, told = f"/admin/jobs/{mark}/", jobs._update_row, list[str]()
@@ -361,9 +342,7 @@ def test_progress_of_reading_is_shown_and_a_stop_ends_it(
             told.append("taken")
             raise OperationalError
         if "read" in columns.get("came", {}):
-            told.extend(
-                re.findall(r"</progress> (\d+) %", send(page, method="get").content.decode())
-            )
+            told.extend(re.findall(r"</progress> (\d+) %", send(page, method="get").text))
             if len(told) == 4:
                 send(f"{page}confirm/", do="stop")
 
@@ -376,10 +355,10 @@ def test_progress_of_reading_is_shown_and_a_stop_ends_it(
 def test_log_abbreviates_long_texts(db: Any, send: Any, adam: Any) -> None:
     text = "You answer questions. " * 40 + "The end."
     job = create_job(adam, "test", {"name": "spring", "consent": text})
-    log = send("/admin/log/", method="get").content.decode()
+    log = send("/admin/log/", method="get").text
     assert "You answer questions." in log
     assert "The end." not in log
-    assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").text
 
 
 def test_incomplete_upload_is_refused(db: Any, send: Any, kept: Path) -> None:
@@ -388,7 +367,7 @@ def test_incomplete_upload_is_refused(db: Any, send: Any, kept: Path) -> None:
     for form in (_make_form(mark, data), _make_form(new_key(), data)):
         answer = send("/admin/import/", **form)
         assert answer.status_code == 422
-        assert "The upload is incomplete" in answer.content.decode()
+        assert "The upload is incomplete" in answer.text
     assert not Job.objects.exists()
 
 
@@ -417,7 +396,7 @@ def test_stopped_import_keeps_its_items_and_can_be_repeated(
     db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "CHUNK", 1)
-    four = _make_file(2).decode()
+    four = make_file(2)
     job, real = _upload(send, file=four), importing.import_problems
 
     def stopping(data: Any, as_: Any, *, on_progress: Callable[[int], object], **more: Any) -> Any:
@@ -434,7 +413,7 @@ def test_stopped_import_keeps_its_items_and_can_be_repeated(
     assert (ended.state, ended.done, ended.ended is None) == ("stopped", 2, False)
     assert not job.file.exists()
     assert Problem.objects.count() == 2
-    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").text
     assert "stopped after 2 of 4 items; finished items are kept" in page
     assert send(f"/admin/jobs/{job.mark}/confirm/", do="stop").status_code == 409
     again = done(_upload(send, file=four))
@@ -466,7 +445,7 @@ def test_log_names_who_requested_and_who_decided(
     send(f"/admin/jobs/{second.mark}/confirm/", do="drop")
     told = Job.objects.order_by("pk").values_list("actor__name", "decided__name", "state")
     assert list(told) == [("adam", "berta", "waiting"), ("adam", "adam", "dropped")]
-    assert send("/admin/log/", method="get").content.decode().count("decided by berta") == 1
+    assert send("/admin/log/", method="get").text.count("decided by berta") == 1
 
 
 @pytest.mark.parametrize("do", [{}, {"do": "publish"}])

@@ -7,7 +7,7 @@ from django.db import connection
 
 from tests.web.making import fresh
 from tests.web.run.conftest import job_of
-from tests.web.run.visits import HEAD
+from tests.web.run.visits import SCHEMAS
 from tests.web.take.conftest import fill
 from tests.web.working import work_off
 from winosmith.web.jobs import Job
@@ -15,12 +15,6 @@ from winosmith.web.problems.models import Event, Problem
 from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import assign_sheet
-
-SCHEMAS = HEAD + "".join(
-    f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
-    for one, two in (("cup", "jug"), ("ball", "vase"), ("stone", "window"))
-    for word, answer in (("thin", 2), ("hard", 1))
-)
 
 TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
@@ -37,9 +31,7 @@ def test_human_test_is_opened_after_confirmation(db: Any, send: Any, done: Any) 
     assert ended.came["sheets"] == [[s.code, len(s.record["items"])] for s in opened.sheets.all()]
     assert set(Problem.objects.values_list("embargo", "state")) == {(True, "valid")}
     for path in (f"/admin/jobs/{job.mark}/", "/admin/tests/"):
-        assert (
-            ">http://testserver/tests/round/spring/<" in send(path, method="get").content.decode()
-        )
+        assert ">http://testserver/tests/round/spring/<" in send(path, method="get").text
 
 
 def test_repeated_job_opens_a_human_test_only_once(db: Any, send: Any, done: Any) -> None:
@@ -81,7 +73,7 @@ def test_invalid_human_test_is_refused_and_the_form_kept(
     """One faulty line refuses the whole file."""
     Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
     answer = send("/admin/tests/", file=file, **{**TEST, "consent": "Read on.", **others})
-    page = answer.content.decode()
+    page = answer.text
     assert answer.status_code == 422
     assert told in page
     assert "Read on." in page
@@ -94,7 +86,7 @@ def test_unfinished_sheets_keep_a_human_test_open(db: Any, send: Any, done: Any,
     assign_sheet(ann, Round.objects.get(), {})
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
-    assert "1 sheet is still in progress" in refused.content.decode()
+    assert "1 sheet is still in progress" in refused.text
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"
@@ -117,13 +109,13 @@ def test_results_are_computed_outside_of_transactions(
     monkeypatch.setattr(rounds, "compute_results", figures_of)
     path = send("/admin/tests/spring/close/")["Location"]
     assert within == []
-    assert "not been computed yet" in send(path, method="get").content.decode()
+    assert "not been computed yet" in send(path, method="get").text
     work_off()
     found = Round.objects.get().figures
     assert (within, found["answers"] > 0) == ([False], True)
-    assert "questions shown" in send(path, method="get").content.decode()
+    assert "questions shown" in send(path, method="get").text
     Job.objects.filter(kind="test-close").update(state="running")
-    assert "are being computed" in send(path, method="get").content.decode()
+    assert "are being computed" in send(path, method="get").text
     work_off()
     assert Round.objects.get().figures == found
 
@@ -137,12 +129,12 @@ def test_admin_can_retry_failed_results(
         path = send("/admin/tests/spring/close/")["Location"]
         work_off()
     job = Job.objects.get(kind="test-close")
-    page = send(path, method="get").content.decode()
+    page = send(path, method="get").text
     assert ("could not be computed" in page, f"/admin/jobs/{job.mark}/" in page) == (True, True)
     send(f"/admin/jobs/{job.mark}/confirm/", do="retry")
     work_off()
-    assert "Nobody has submitted" in send(path, method="get").content.decode()
-    assert path in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    assert "Nobody has submitted" in send(path, method="get").text
+    assert path in send(f"/admin/jobs/{job.mark}/", method="get").text
 
 
 def test_human_test_is_published_after_confirmation(
@@ -169,4 +161,4 @@ def test_human_test_is_published_after_confirmation(
     late = done(same)
     assert (late.state, "was already published" in late.error) == ("failed", True)
     again = send("/admin/tests/spring/publish/")
-    assert (again.status_code, "was already published" in again.content.decode()) == (409, True)
+    assert (again.status_code, "was already published" in again.text) == (409, True)

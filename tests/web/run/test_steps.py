@@ -90,10 +90,10 @@ def test_first_admin_is_led_to_the_steps(visit: Any) -> None:
 
 def test_every_page_links_an_admin_to_the_admin_pages(adam: Any, visit: Any) -> None:
     """Django's tables are linked only from the first admin page."""
-    page = visit(adam).get("/").content.decode()
+    page = visit(adam).get("/").text
     assert 'href="/admin/"' in page
     assert "/admin/tables/" not in page
-    assert 'href="/admin/tables/"' in visit(adam).get("/admin/").content.decode()
+    assert 'href="/admin/tables/"' in visit(adam).get("/admin/").text
 
 
 NOW = datetime(2026, 3, 31, 15, tzinfo=UTC)
@@ -167,7 +167,7 @@ def test_every_plot_has_a_table_and_a_description(adam: Any, visit: Any) -> None
         assert all(high >= 0 and low <= drawn["base"] + 0.1 for high, low in ends)
     told = {plot["key"]: plot["drawing"]["description"] for plot in shown}
     assert told["submitted"] == "Submitted: 20 Mar 2026: 1"
-    page = visit(adam).get("/admin/dashboard/").content.decode()
+    page = visit(adam).get("/admin/dashboard/").text
     assert page.count("<svg") == page.count('role="img"') == 6
     assert page.count("<details>") == 6
 

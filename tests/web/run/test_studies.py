@@ -16,19 +16,19 @@ from winosmith.web.market.models import Study
 from winosmith.web.market.studies import digest_id, find_study, get_study, is_admitted
 from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
-from winosmith.web.run.log import describe_request
+from winosmith.web.run.views import describe_request
 
 pytestmark = pytest.mark.usefixtures("db")
 
 
 def test_study_link_is_shown_once_and_not_stored(adam: Any, visit: Any) -> None:
     form, browser = {"key": new_key(), **STUDY}, visit(adam)
-    page = browser.post("/admin/studies/", form).content.decode()
+    page = browser.post("/admin/studies/", form).text
     token = page.partition("/study/")[2].partition("/")[0]
     assert find_study(token).name == "pilot"
     assert page.count("http://testserver/study/") == 1
     assert '<option value="generic">another market</option>' in page
-    again = browser.post("/admin/studies/", form, follow=True).content.decode()
+    again = browser.post("/admin/studies/", form, follow=True).text
     assert token not in again
     rows = [repr(list(m._base_manager.values_list()[:999])) for m in apps.get_models()]
     assert not any(token in row for row in rows)
@@ -38,18 +38,18 @@ def test_new_link_replaces_the_old_one(adam: Any, visit: Any, send: Any) -> None
     """A closed study gets no new link."""
 
     def token(answer: Any) -> str:
-        return str(answer.content.decode().partition("/study/")[2].partition("/")[0])
+        return str(answer.text.partition("/study/")[2].partition("/")[0])
 
     first = token(send("/admin/studies/", **STUDY))
     for act in ("link", "close"):
-        asked = visit(adam).get(f"/admin/studies/pilot/{act}/").content.decode()
+        asked = visit(adam).get(f"/admin/studies/pilot/{act}/").text
         assert "can’t be" in asked
         assert find_study(first).closed is None
     second = token(send("/admin/studies/pilot/link/"))
     assert (find_study(first), find_study(second).name) == (None, "pilot")
     pages = [visit().get(f"/study/{old}/") for old in (first, "x" * 32)]
     assert [page.status_code for page in pages] == [410, 404]
-    assert "This link was replaced" in pages[0].content.decode()
+    assert "This link was replaced" in pages[0].text
     assert send("/admin/studies/pilot/close/").status_code == 302
     assert find_study(second).closed
     refused = send("/admin/studies/pilot/link/")
@@ -76,7 +76,7 @@ def test_invalid_study_is_refused_and_the_form_kept(
     send: Any, others: dict[str, str], told: str
 ) -> None:
     answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
-    page = answer.content.decode()
+    page = answer.text
     assert answer.status_code == 422
     assert told in page
     assert 'value="kept"' in page
@@ -113,7 +113,7 @@ def test_key_of_one_form_of_a_study_is_refused_for_another(
         "list-file": _make_upload(m.worker(1)),
     }
     answer = browser.post(path, form)
-    assert (answer.status_code, "open the page again" in answer.content.decode()) == (422, True)
+    assert (answer.status_code, "open the page again" in answer.text) == (422, True)
     assert Job.objects.count() == 1
     assert not list((kept / "uploads").glob("*"))
 
@@ -161,7 +161,7 @@ def test_list_admits_or_excludes_workers(
     digests = [digest_id("prolific", "worker", m.worker(n)) for n in (1, 2)]
     assert [is_admitted(made, digest) for digest in digests] == may
     assert not job.file.exists()
-    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").text
     assert m.worker(1) not in page
     assert m.worker(1) not in repr(type(job).objects.values_list())
 
@@ -184,7 +184,7 @@ def test_market_decisions_apply_after_confirmation(
     job = sent()
     assert (job.came["votes"], job.came["all_unknown"]) == (1, 1)
     assert [one["verdict"] for one in job.came["changes"]] == ["approved"]
-    page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
+    page = send(f"/admin/jobs/{job.mark}/", method="get").text
     assert m.worker(1) not in page
     assert "Lines: 3. The crowd market paid 2.00 for them" in page
     assert fresh(half).state == "judging"
@@ -213,7 +213,7 @@ def test_unusable_file_of_a_study_is_refused(
     typed = {k: _make_upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
     answer = send(f"/admin/studies/{made.name}/", **typed)
     assert answer.status_code == 422
-    page = answer.content.decode()
+    page = answer.text
     assert told in page
     assert str(kept) not in page
     assert not Job.objects.exists()

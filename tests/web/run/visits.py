@@ -13,6 +13,24 @@ CUPS = (
 )
 """A file of two problems."""
 
+SCHEMAS = HEAD + "".join(
+    f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
+    for one, two in (("cup", "jug"), ("ball", "vase"), ("stone", "window"))
+    for word, answer in (("thin", 2), ("hard", 1))
+)
+"""A file of three twins."""
+
+
+def make_file(count: int) -> str:
+    """Return a file of `count` twins, all different."""
+    rows = [
+        f"The {n:x} cup hit the {n:x} jug and the _ broke because it was {word}.,cup,jug,{answer}"
+        for n in range(count)
+        for word, answer in (("thin", 1), ("old", 2))
+    ]
+    return "\n".join([HEAD, *rows])
+
+
 STUDY = {
     "name": "pilot", "provider": "prolific", "kind": "judge", "amount": "20", "places": "50",
     "minutes": "12", "reward": "2.50", "currency": "GBP", "code": "DONE2",
@@ -144,10 +162,11 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 ASKED = {"file": "cups.csv", "as": "judging", "format": "", "pair_by": "", "new_ids": True,
          "embargo": False, "source": ""}  # fmt: skip
 
-TOLD = {"refused": 1, "told": ["cups.csv:4: the sentence has no blank ('_'); 1 is needed"]}
+REFUSED = {"refused": 1, "faults": ["cups.csv:4: the sentence has no blank ('_'); 1 is needed"]}
 
 COMING = {
-    **TOLD, "format": "csv", "new": 2, "known": 1, "twins": 1, "notes": ["A blank was set apart."],
+    **REFUSED, "format": "csv", "new": 2, "known": 1, "twins": 1,
+    "notes": ["A blank was set apart."],
     "examples": [{"sentence": "The cup hit the jug and the _ broke.", "options": ["cup", "jug"],
                   "answer": 0}],
 }  # fmt: skip
@@ -177,7 +196,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
         return str(row.mark)
 
     test = {"file": "cups.csv", "name": "new", "title": "Cups"}
-    imported = {**TOLD, "added": 2, "known": 1, "versions": 1, "apart": 1}
+    imported = {**REFUSED, "added": 2, "known": 1, "versions": 1, "apart": 1}
     paid = {"name": "judging", "file": "x.csv", "final": True}
     backup = {"file": "site-20260101-120000.tar.gz", "bytes": 9}
     return {

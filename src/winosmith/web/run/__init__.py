@@ -13,7 +13,7 @@ class Config(AppConfig):
         from winosmith.web.jobs import Job, file_readers, runners
         from winosmith.web.pages import reload_rules
         from winosmith.web.people.privacy import cleaners
-        from winosmith.web.run import backups, files, human_tests, studies, uploads
+        from winosmith.web.run import backups, files, human_tests, studies
 
         kind = Job.Kind
         file_readers |= {
@@ -33,4 +33,4 @@ class Config(AppConfig):
         }
         reload_rules()
         request_started.connect(lambda **_: reload_rules(), weak=False)
-        cleaners["run"] = uploads.delete_unconfirmed_jobs
+        cleaners["run"] = files.delete_unconfirmed_jobs

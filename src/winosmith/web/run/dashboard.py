@@ -104,7 +104,8 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
     majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
     votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
     judges, writers = ([set[int]() for _bar in range(bars)] for _ in range(2))
-    for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
+    cast = list(periods.count(Slot.objects.votes(), "answered_at", "holder"))
+    for at, person, _n in cast:
         judges[at].add(person)
     twins = Twin.objects.filter(contributor__isnull=False)
     for at, person, _n in periods.count(twins, "created", "contributor"):
@@ -115,7 +116,7 @@ def compute_statistics(view: str, now: datetime) -> Statistics:
         count_transitions(lambda before, after: before in OPEN and after == State.VALID),
         count_transitions(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
-        periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
+        periods.sum((at, n) for at, _person, n in cast),
         [part / of if of else None for part, of in zip(majority, votes, strict=True)],
         list(map(len, judges)),
         [len(wrote - judged) for wrote, judged in zip(writers, judges, strict=True)],

@@ -1,4 +1,8 @@
-"""Pages for admins: setup steps, settings, imports, tests, studies, jobs and backups."""
+"""Pages for admins: setup steps, settings, imports, tests, studies, jobs and backups.
+
+The template tags describe the log of admins' actions, with the labels of the forms that started
+them.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,44 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from django import template
 from django.conf import settings as site_settings
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.forms import Form
+from django.forms import ChoiceField, Form
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _, gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from winosmith import formats
 from winosmith.errors import RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY_STATES, MAIL, Job, get_worker_process_id, periods
+from winosmith.web.jobs import (
+    BACKUP,
+    BUSY_STATES,
+    MAIL,
+    SETTINGS,
+    STUDY,
+    Job,
+    get_worker_process_id,
+    periods,
+)
 from winosmith.web.market.models import Study
 from winosmith.web.market.studies import make_study_link, measure_progress
 from winosmith.web.pages import get_newest_rows, render_waiting_page
 from winosmith.web.people.gates import admins_only, process_form
 from winosmith.web.people.news import get_site_url
 from winosmith.web.run import backups, files, human_tests, studies
-from winosmith.web.run.choices import SettingsForm, change_settings, lock_settings
+from winosmith.web.run.choices import (
+    SettingsForm,
+    change_settings,
+    get_setting_label,
+    get_value_label,
+    lock_settings,
+)
 from winosmith.web.run.dashboard import make_dashboard_context
+from winosmith.web.run.files import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.run.steps import count_incomplete, list_setup_steps, list_site_faults
-from winosmith.web.run.uploads import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_and_queue_results, count_sittings
 
@@ -347,3 +368,53 @@ def _render_form(request: HttpRequest, page: str, form: Form, **context: Any) ->
         **context,
     }
     return render(request, page, context, status=422 if form.errors else 200)
+
+
+register = template.Library()
+
+FORMAT_TITLES: dict[str, Any] = {one.name: one.title for one in formats.FORMATS} | files.OWN_FORMATS
+register.filter("format_title", lambda name: FORMAT_TITLES.get(name, name))
+
+REQUEST_FORMS: dict[str, type[Form]] = {
+    STUDY: studies.StudyForm,
+    **{form.kind: form for form in (files.ImportForm, human_tests.TestForm, *STUDY_FORMS.values())},
+}
+
+OTHER_LABELS = {
+    "name": gettext_lazy("Name"),
+    "drop": gettext_lazy("Treat unfinished sheets as abandoned"),
+}
+
+
+@register.filter("request_facts")
+def describe_request(job: Job) -> list[tuple[Any, str]]:
+    """Describe a job's request by form labels and values; the value of a checked box is "".
+
+    Empty fields are omitted, except for settings.
+    """
+    if job.kind == SETTINGS:
+        return [
+            (get_setting_label(name), _describe_setting(name, value))
+            for name, value in job.asked.items()
+        ]
+    fields = REQUEST_FORMS[job.kind].base_fields if job.kind in REQUEST_FORMS else {}
+    rows = []
+    for name, value in job.asked.items():
+        text = "" if value is None else str(value)
+        if text in ("", "False"):
+            continue
+        field = fields.get(name) or fields.get(f"{name}_")  # `as` is a keyword in Python
+        if text == "True":
+            text = ""
+        elif isinstance(field, ChoiceField):
+            text = str(dict(field.choices).get(text, text))
+        rows.append((OTHER_LABELS.get(name, name) if field is None else field.label, text))
+    return rows
+
+
+def _describe_setting(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, list):
+        value = ", ".join(value)
+    return get_value_label(name, str(value)) or "–"
