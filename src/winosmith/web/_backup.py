@@ -28,7 +28,7 @@ from winosmith import __version__
 from winosmith.errors import InputError, OutputError, require
 from winosmith.outputs import make_write_error, sha256
 from winosmith.records import parse_json
-from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, iter_site_files
+from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, iter_site_files, redact_url
 
 LAYOUT = 1
 """Version of the archive layout. An archive with a higher version needs a newer winosmith."""
@@ -337,7 +337,7 @@ def dump_postgresql(url: str, target: Path) -> None:
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
-    psycopg = require("psycopg", "postgres")
+    psycopg, place = require("psycopg", "postgres"), redact_url(url)
     try:
         with psycopg.connect(url) as connection:
             tables = connection.execute(
@@ -345,10 +345,10 @@ def restore_postgresql(url: str, dump: Path) -> None:
             ).fetchone()[0]
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"{_redact(url)} can't be reached: {reason}; check the address") from None
+        raise InputError(f"{place} can't be reached: {reason}; check the address") from None
     if tables:
         raise InputError(
-            f"{_redact(url)} already has {tables} tables; restore into an empty database (createdb)"
+            f"{place} already has {tables} tables; restore into an empty database (createdb)"
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     _run_program(url, "pg_restore", *options, str(dump))
@@ -382,10 +382,4 @@ def _run_program(url: str, program: str, *arguments: str) -> None:
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         reason = lines[0] if lines else f"exit code {done.returncode}"
-        raise InputError(f"{program} failed on {_redact(url)}: {reason}")
-
-
-def _redact(url: str) -> str:
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
-    return f"postgresql://{parts.hostname or ''}{port}{parts.path}"
+        raise InputError(f"{program} failed on {redact_url(url)}: {reason}")

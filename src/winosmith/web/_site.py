@@ -40,11 +40,14 @@ class Database:
     @property
     def location(self) -> str:
         """Absolute path of the file, or URL of the database without user and password."""
-        if self.url is None:
-            return str(self.path)
-        parts = urlsplit(self.url)
-        host = parts.hostname or "local socket"
-        return f"postgresql://{host}{f':{parts.port}' if parts.port else ''}/{self.name}"
+        return str(self.path) if self.url is None else redact_url(self.url)
+
+
+def redact_url(url: str) -> str:
+    """Return the URL of a PostgreSQL database without user, password and options."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"postgresql://{parts.hostname or 'local socket'}{port}/{parts.path.lstrip('/')}"
 
 
 @dataclass(frozen=True, slots=True)

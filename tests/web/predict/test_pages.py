@@ -1,8 +1,16 @@
-"""The pages of models, and who may retry their failed predictions."""
+"""The pages of models and `winosmith admin models`, and who may retry failed predictions."""
 
+from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
 from tests.web.predict.making import asked, row
+from winosmith.cli.admin import models as models_command
+from winosmith.errors import InputError
+from winosmith.web.predict.asking import NOT_LOADED, set_current_models, update_model
+from winosmith.web.predict.models import Model
+from winosmith.web.predict.process import get_fault_path
 from winosmith.web.urls import AREAS
 
 
@@ -19,7 +27,7 @@ def test_list_shows_the_progress_of_each_model(models: Any, visit: Any) -> None:
     """Models are in the order of site.toml."""
     problem, _other = asked(1), row(2)
     problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
-    page = visit().get("/models/").content.decode()
+    page = visit().get("/models/").text
     assert page.index("zeta") < page.index("alpha")
     assert "0 of 2" in page
     assert "1 of 2" in page
@@ -31,12 +39,12 @@ def test_only_moderators_see_failed_problems_of_a_model(
     models: Any, visit: Any, person: Any
 ) -> None:
     problem = _failed(1)
-    seen = visit().get("/models/zeta/").content.decode()
+    seen = visit().get("/models/zeta/").text
     assert "1 failed" in seen
     assert problem.ref not in seen
     assert "<form" not in seen.split("<main")[1]
     moderator = person("mo", is_moderator=True, is_judge=True)
-    seen = visit(moderator).get("/models/zeta/").content.decode()
+    seen = visit(moderator).get("/models/zeta/").text
     assert problem.ref in seen
     assert "failed on this sentence" in seen
     assert visit().get("/models/nobody/").status_code == 404
@@ -48,7 +56,7 @@ def test_moderator_can_retry_failed_predictions(models: Any, visit: Any, person:
     browser = visit(person("mo", is_moderator=True, is_judge=True))
     key = "0" * 32
     answer = browser.post("/models/zeta/again/", {"key": key}, follow=True)
-    assert "1 prediction will be retried" in answer.content.decode()
+    assert "1 prediction will be retried" in answer.text
     zeta = problem.predictions.get(model__name="zeta")
     assert (zeta.stand, zeta.tries, zeta.error) == ("waiting", 0, "")
     problem.predictions.filter(pk=zeta.pk).update(stand="failed")
@@ -67,3 +75,34 @@ def test_no_address_accepts_a_prediction(models: Any, visit: Any) -> None:
         "<slug:name>/again/",
     ]
     assert set(problem.predictions.values_list("stand", flat=True)) == {"waiting"}
+
+
+def _run(site: Any, *arguments: str) -> Any:
+    return CliRunner().invoke(models_command, [str(site.folder), *arguments])
+
+
+def test_command_prints_progress_and_faults_of_models(db: Any) -> None:
+    set_current_models(db.rules.models)
+    asked(1).predictions.filter(model__name="hunting").update(stand="failed")
+    update_model("association", fault=NOT_LOADED)
+    path = get_fault_path(Path(db.folder), "association")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("/srv/x: there is no config.json\n")
+    told = _run(db).output
+    path.unlink()
+    assert "0 of 1 predicted" in told
+    assert "/srv/x: there is no config.json" in told
+    assert f"1 failed; retry with: winosmith admin models {db.folder} --retry hunting" in told
+    assert Model.objects.filter(current=True).count() == 2
+
+
+def test_retry_resets_failed_predictions_of_one_model(db: Any) -> None:
+    set_current_models(db.rules.models)
+    problem = asked(1)
+    problem.predictions.update(stand="late")
+    assert "1 prediction of hunting will be retried" in _run(db, "--retry", "hunting").output
+    assert problem.predictions.get(model__name="hunting").stand == "waiting"
+    assert problem.predictions.get(model__name="association").stand == "late"
+    refused = _run(db, "--retry", "nobody").exception
+    assert isinstance(refused, InputError)
+    assert "association, hunting" in str(refused)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import LONGEST, until
+from tests.web.conftest import LONG_DATABASES
 from tests.web.predict.making import ASKED, STANDS
 from tests.web.serving import BUILT_IN
 from winosmith.testing import chat_server
@@ -61,10 +62,7 @@ def is_alive(process: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
-@pytest.mark.parametrize(
-    "database",
-    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
-)
+@pytest.mark.parametrize("database", LONG_DATABASES)
 def test_built_in_models_predict_stored_problems(served: Any, database: str) -> None:
     """`trials/platform_predict.py` measures how soon."""
     site = served(models=BUILT_IN, database=database)

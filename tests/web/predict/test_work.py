@@ -25,7 +25,7 @@ from winosmith.web.predict.asking import (
     set_current_models,
 )
 from winosmith.web.predict.models import Model
-from winosmith.web.predict.process import MAX_BATCH, TARGET_SECONDS, BatchSize
+from winosmith.web.predict.process import MAX_BATCH, TARGET_SECONDS, adapt_batch_size
 from winosmith.web.problems.models import Problem, Version
 
 RULE = SolverRule("one", "random")
@@ -87,21 +87,20 @@ def test_prediction_stores_scores_choice_and_input_hash(model: Any) -> None:
     assert first.leased_until is None
 
 
-@pytest.mark.parametrize("answer", [0, 1])
-def test_tie_is_neither_correct_nor_incorrect(model: Any, answer: int) -> None:
-    """Best scores that differ only by rounding are a tie."""
-    asked(1, answer=answer)
-    _predict(model, Told((-2.5, -2.5 - 1e-9)))
-    [one] = _rows(model)
-    assert (one.tie, one.choice, one.right) == (True, 0, None)
+TIES = ((-2.5, -2.5 - 1e-9), (-3.0, -1.0, -1.0))
+"""Scores; those that differ only by rounding are a tie."""
 
 
-@pytest.mark.parametrize("answer", [0, 1, 2])
-def test_tie_of_two_of_three_is_neither_correct_nor_incorrect(model: Any, answer: int) -> None:
-    asked(1, answer=answer, options=["cup", "jug", "pot"])
-    _predict(model, Told((-3.0, -1.0, -1.0)))
+@pytest.mark.parametrize(
+    ("scores", "answer"), [(tie, answer) for tie in TIES for answer in range(len(tie))]
+)
+def test_tie_is_neither_correct_nor_incorrect(
+    model: Any, scores: tuple[float, ...], answer: int
+) -> None:
+    asked(1, answer=answer, options=["cup", "jug", "pot"][: len(scores)])
+    _predict(model, Told(scores))
     [one] = _rows(model)
-    assert (one.tie, one.choice, one.right) == (True, 1, None)
+    assert (one.tie, one.choice, one.right) == (True, scores.index(max(scores)), None)
 
 
 def test_model_sees_only_the_sentence_and_options(model: Any) -> None:
@@ -268,18 +267,14 @@ def test_back_fill_queues_public_problems_and_versions(model: Any) -> None:
 
 def test_batch_size_follows_the_duration_of_batches() -> None:
     """It never falls below its minimum."""
-    pace = BatchSize()
+    size = 1
     for _ in range(20):
-        pace.adapt(0.01, pace.size)
-    assert pace.size == MAX_BATCH
-    pace.adapt(0.01, 1)
-    assert pace.size == MAX_BATCH
+        size = adapt_batch_size(size, 0.01, size, minimum=1)
+    assert size == MAX_BATCH == adapt_batch_size(size, 0.01, 1, minimum=1)
     for _ in range(20):
-        pace.adapt(TARGET_SECONDS * 2, pace.size)
-    assert pace.size == 1
-    slow = BatchSize(4)
-    slow.adapt(TARGET_SECONDS * 9, 4)
-    assert slow.size == 4
+        size = adapt_batch_size(size, TARGET_SECONDS * 2, size, minimum=1)
+    assert size == 1
+    assert adapt_batch_size(4, TARGET_SECONDS * 9, 4, minimum=4) == 4
 
 
 def test_digest_depends_on_solver_and_options(database: Any) -> None:
@@ -308,9 +303,7 @@ def test_digest_depends_on_solver_and_options(database: Any) -> None:
 
 def test_request_for_all_models_takes_two_statements(models: Any) -> None:
     problem = row(1)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         request_predictions(problem)
     assert len([q for q in queries if "SAVEPOINT" not in q["sql"]]) == 2
     found = get_current_predictions(problem)
@@ -319,12 +312,12 @@ def test_request_for_all_models_takes_two_statements(models: Any) -> None:
 
 
 def test_repeated_request_changes_only_the_urgency(models: Any) -> None:
-    problem = row(1)
-    request_predictions(problem, urgent=False)
+    problem, every = row(1), list(Model.objects.values_list("pk", flat=True))
+    request_many([problem.pk], every, urgent=False)
     done = problem.predictions.get(model__name="alpha")
     problem.predictions.filter(pk=done.pk).update(stand="done", choice=1, scores=[0, 1])
     request_predictions(problem)
-    request_predictions(problem, urgent=False)
+    request_many([problem.pk], every, urgent=False)
     assert [(one.urgent, one.stand, one.choice) for one in get_current_predictions(problem)] == [
         (True, "waiting", None),
         (True, "done", 1),

@@ -137,7 +137,7 @@ class RateLimitError(WinosmithError):
     """An action exceeded the site's rate limit; `again` is the time when it is allowed again."""
 
     def __init__(self, what: str, again: datetime):
-        self.what, self.again = what, again
+        self.again = again
         super().__init__(f"too many requests in an hour ({what}); try again at {again:%H:%M} UTC")
 
     @property

@@ -295,7 +295,7 @@ def create_version(
         )
         against = Model.objects.filter(name=typed.against, current=True).first()
         family.add_to_family(problem, current.parent, against=against)
-        request_predictions(problem, urgent=True)
+        request_predictions(problem)
         return {"problem": problem.ref}
 
     revised = position.revises

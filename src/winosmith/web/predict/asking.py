@@ -38,16 +38,16 @@ FRESH_AGE = timedelta(minutes=10)
 TOO_LATE = gettext_noop("The model took too long.")
 
 
-def request_predictions(problem: Problem, urgent: bool = True) -> None:
+def request_predictions(problem: Problem) -> None:
     """Request a prediction from every current model, within the caller's transaction.
 
-    Repeated calls change only the urgency. Urgent predictions, for which a person waits, precede
-    background predictions. Models see no gold questions and no problems under embargo.
+    A person waits for these predictions, so they precede background predictions. Repeated calls
+    change only the urgency. Models see no gold questions and no problems under embargo.
     """
     if problem.embargo or problem.gold:
         return
     models = Model.objects.filter(current=True).values_list("id", flat=True)
-    request_many([problem.pk], models, urgent=urgent)
+    request_many([problem.pk], models, urgent=True)
 
 
 def request_many(problem_ids: Iterable[int], model_ids: Iterable[int], *, urgent: bool) -> None:

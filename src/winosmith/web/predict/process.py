@@ -157,17 +157,16 @@ OnStart = Callable[[Sequence[Prediction]], None]
 """Function that is called with the tasks that are about to start, to set their time limit."""
 
 
-class BatchSize:
-    """A batch size that changes so that each batch takes about `TARGET_SECONDS`."""
+def adapt_batch_size(size: int, seconds: float, tasks: int, *, minimum: int) -> int:
+    """Return the size of the next batch, so that each batch takes about `TARGET_SECONDS`.
 
-    def __init__(self, at_once: int = 1) -> None:
-        self.minimum = self.size = at_once
-
-    def adapt(self, seconds: float, tasks: int) -> None:
-        if seconds > TARGET_SECONDS:
-            self.size = max(self.minimum, min(self.size, tasks) // 2)
-        elif seconds < TARGET_SECONDS / 3 and tasks >= self.size:
-            self.size = min(MAX_BATCH, self.size * 2)
+    `seconds` is the duration of the last batch, and `tasks` is its actual size.
+    """
+    if seconds > TARGET_SECONDS:
+        return max(minimum, min(size, tasks) // 2)
+    if seconds < TARGET_SECONDS / 3 and tasks >= size:
+        return min(MAX_BATCH, size * 2)
+    return size
 
 
 def predict_tasks(
@@ -250,7 +249,7 @@ class LoadedModel:
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
         self.limit = float(site.rules.model_seconds)
-        self.batch_size = BatchSize(made.concurrency)
+        self.batch_size = made.concurrency
         self.next_sweep = 0.0
         self.outcomes: list[Outcome] = []
         limit_gb = getattr(rule.settings, "memory_gb", None)
@@ -268,7 +267,7 @@ class LoadedModel:
                 time.sleep(RETRY_SECONDS)
 
     def _predict_next_batch(self) -> bool:
-        room = self.batch_size.size if _measure_memory() < self.max_bytes else 0
+        room = self.batch_size if _measure_memory() < self.max_bytes else 0
         with writing() if self.outcomes else nullcontext():
             if self.outcomes:
                 store_outcomes(self.outcomes)
@@ -282,7 +281,9 @@ class LoadedModel:
             )
             set_time_limit(0)
             took = time.monotonic() - start
-            self.batch_size.adapt(took, len(tasks))
+            self.batch_size = adapt_batch_size(
+                self.batch_size, took, len(tasks), minimum=self.made.concurrency
+            )
             if not tasks[0].urgent:
                 store_outcomes(self.outcomes)
                 self.outcomes = []
