@@ -138,7 +138,7 @@ def _answer(problem, model, rng):
 def measure_stability(model):
     """Return the result of `metrics.measure_stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
-    from winosmith.web.families.measuring import get_answered_problems, load_predictions
+    from winosmith.web.families.figures import get_answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem
 
     query = get_answered_problems(model)

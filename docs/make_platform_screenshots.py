@@ -269,7 +269,7 @@ def measure(folder: Path) -> None:
     from winosmith.web import Site
 
     Site.open(folder).activate()
-    from winosmith.web.families.measuring import measure_if_changed
+    from winosmith.web.families.figures import measure_if_changed
 
     measure_if_changed()
 

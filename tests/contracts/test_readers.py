@@ -201,7 +201,7 @@ def get_read_error(reader: Reader, raw: bytes) -> str:
 
 OF_OURS = {
     "outputs.py", "evolve/_chat.py", "chat/_client.py", "formats/_base.py", "humans/_handout.py",
-    "web/families/measuring.py", "web/people/models.py",
+    "web/families/figures.py", "web/people/models.py",
     "testing.py", "locks.py",
 }  # fmt: skip
 """Modules that also read JSON that the same process or site has written."""

@@ -25,6 +25,12 @@ WIDEST = """width => [...document.querySelectorAll("main *, header *, footer *")
     .slice(0, 4).map(one => one.outerHTML.slice(0, 160))"""
 
 
+VIOLATIONS = """window.broken = [];
+document.addEventListener("securitypolicyviolation",
+    event => window.broken.push(event.violatedDirective + " " + event.blockedURI))"""
+"""Script that lists what the page's policy blocks."""
+
+
 def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
     """Add a page's faults, and its console's errors, to a list as they occur; return the list.
 

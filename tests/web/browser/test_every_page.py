@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from tests.web import visits as v
-from tests.web.looks import PHONE, wrong_with
+from tests.web.looks import PHONE, Windows, wrong_with
 from tests.web.serving import BUILT_IN
 
 pytestmark = pytest.mark.browser
@@ -44,10 +44,10 @@ SMALL = {"viewport": {"width": PHONE, "height": 640}, "bypass_csp": True}
 class Phone:
     """A browser with a phone's screen, logged in as one role."""
 
-    def __init__(self, context: Any, url: str, refs: dict[str, str], role: str):
-        if key := refs.get(f"session of {role}"):
-            context.add_cookies([{"name": refs["session cookie"], "value": key, "url": url}])
-        self.page, self.url = context.new_page(), url
+    def __init__(self, windows: Windows, url: str, refs: dict[str, str], role: str):
+        key = refs.get(f"session of {role}")
+        self.page = windows.open((refs["session cookie"], key, url) if key else None, **SMALL)
+        self.url = url
         self.faults: list[str] = []
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
@@ -73,10 +73,10 @@ class Phone:
 
 @pytest.fixture
 def phones(
-    served: Any, browser: Any
-) -> Iterator[Callable[..., tuple[Callable[[str], Phone], dict[str, str], Any]]]:
-    """Yield a function that makes a site and phones that visit it."""
-    contexts: list[Any] = []
+    served: Any, windows: Windows
+) -> Callable[..., tuple[Callable[[str], Phone], dict[str, str], Any]]:
+    """Return a function that makes a site and phones that visit it."""
+    windows.but = ""  # pages have the listed status; other errors are faults of the phone
 
     def make(**rules: Any) -> tuple[Callable[[str], Phone], dict[str, str], Any]:
         site = served(**{"gold_every": 0, "open_judging": False, "models": BUILT_IN, **rules})
@@ -85,15 +85,12 @@ def phones(
 
         def of(role: str) -> Phone:
             if role not in known:
-                contexts.append(browser.new_context(**SMALL))
-                known[role] = Phone(contexts[-1], site.url, refs, role)
+                known[role] = Phone(windows, site.url, refs, role)
             return known[role]
 
         return of, refs, site
 
-    yield make
-    for context in contexts:
-        context.close()
+    return make
 
 
 @pytest.mark.long
@@ -143,12 +140,10 @@ BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 40
 <form><input><button></button></form></main>"""
 
 
-def test_faults_of_a_bad_page_are_found(browser: Any, axe_source: str) -> None:
-    context = browser.new_context(**SMALL)
-    phone = Phone(context, "http://nowhere.example", {}, "visitor")
+def test_faults_of_a_bad_page_are_found(windows: Windows, axe_source: str) -> None:
+    phone = Phone(windows, "http://nowhere.example", {}, "visitor")
     phone.page.set_content(BAD)
     faults = phone.found(axe_source)
-    context.close()
     of_axe, (wide,) = faults[:-1], faults[-1:]
     assert {"html-has-lang", "label", "button-name"} <= {fault[2] for fault in of_axe}
     assert wide[:2] == ("wide", 408)

@@ -1,19 +1,18 @@
 """Families in a browser: branches, no scripts, and hostile texts."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.web.hostile import TEXTS
-from tests.web.looks import Windows, press
+from tests.web.looks import VIOLATIONS, Windows, press
 
 pytestmark = pytest.mark.browser
 
 GROWN = """
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.measuring import measure_if_changed
+from winosmith.web.families.figures import measure_if_changed
 from winosmith.web.people.models import Person
 with writing():
     ann = Person.objects.create_user("ann")
@@ -43,7 +42,7 @@ HOSTILE = """
 from itertools import count
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.measuring import measure_if_changed
+from winosmith.web.families.figures import measure_if_changed
 from winosmith.web.predict.models import Model
 g._NUMBERS = count(1000)
 with writing():
@@ -58,14 +57,12 @@ result = root.ref
 
 
 @pytest.fixture
-def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
-    """Yield a server with families, a function that opens windows, and two ids."""
+def reader(served_anew: Any, windows: Windows) -> Any:
+    """Return a server with families, a function that opens windows, and two ids."""
     site = served_anew(models=[])
     refs = site.do(GROWN)
     site.do(CURRENT)
-    windows = Windows(browser)
-    yield site, windows.open, refs
-    windows.close()
+    return site, windows.open, refs
 
 
 def test_branches_open_in_place_by_keyboard(reader: Any) -> None:
@@ -107,11 +104,7 @@ def test_hostile_texts_run_no_scripts(reader: Any) -> None:
     site, window, _ = reader
     root = site.do(f"TEXTS = {list(TEXTS)!r}\n{HOSTILE}")
     page = window()
-    page.add_init_script(
-        "window.broken = [];"
-        "document.addEventListener('securitypolicyviolation',"
-        " e => window.broken.push(e.violatedDirective + ' ' + e.blockedURI))"
-    )
+    page.add_init_script(VIOLATIONS)
     for path in (f"/families/{root}/?model=all", "/families/models/"):
         page.goto(f"{site.url}{path}")
         assert page.evaluate("[window.ran, window.broken]") == [None, []]

@@ -1,13 +1,13 @@
 """Judging in a browser: keyboard, double clicks, two tabs, no scripts, and small screens."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.looks import heard, press, wrong_with
+from tests.web.looks import CUT, Windows, press, wrong_with
 from tests.web.serving import PASSWORD
 
 TWINS = """
@@ -40,30 +40,19 @@ result = [[s.problem.ref, s.shown, s.local_choice, s.choice, s.ambiguous, s.asso
 
 
 @pytest.fixture
-def judging(served_anew: Any, browser: Any) -> Iterator[Callable[..., tuple[Any, Any]]]:
-    """Yield a function that starts a site with five problems and opens a judge's page."""
-    contexts = []
+def judging(served_anew: Any, windows: Windows) -> Callable[..., tuple[Any, Any]]:
+    """Return a function that starts a site with five problems and opens a judge's page."""
 
     def start(context: dict[str, Any] | None = None, **rules: Any) -> tuple[Any, Any]:
         site = served_anew(**{"gold_every": 0, **rules})
         site.people(ann="judge", bob="judge", eva="moderator")
         site.do(TWINS)
-        opened = browser.new_context(base_url=site.url, **(context or {}))
-        contexts.append(opened)
-        page = opened.new_page()
-        _log_in(page, "ann")
+        windows.but = CUT
+        page = windows.open(site.session("ann"), base_url=site.url, **(context or {}))
+        page.goto("/judge/")
         return site, page
 
-    yield start
-    for opened in contexts:
-        opened.close()
-
-
-def _log_in(page: Any, name: str, where: str = "/judge/") -> None:
-    page.goto(where)
-    page.locator("main input[type=text], main input[name=username]").first.fill(name)
-    page.locator("main input[type=password]").first.fill(PASSWORD)
-    press(page, "main form:has(input[type=password]) button >> nth=0")
+    return start
 
 
 def _press(page: Any, *keys: str) -> None:
@@ -74,7 +63,6 @@ def _press(page: Any, *keys: str) -> None:
 def test_judging_works_by_keyboard(judging: Any) -> None:
     """1 and 2 choose, A and S mark, C comments, Enter submits, N skips, U undoes."""
     site, page = judging()
-    faults = heard(page, [])
     page.evaluate("window.opened = 'once'")
     _press(page, "Enter")
     for marks in ((), ("a",), ("s",)):
@@ -101,7 +89,6 @@ def test_judging_works_by_keyboard(judging: Any) -> None:
     page.get_by_text("Step 1 of 2").wait_for()
     page.wait_for_function("document.activeElement.id == 'content'")
     assert page.evaluate("window.opened") == "once"
-    assert not faults, faults
 
 
 @pytest.mark.long
@@ -115,7 +102,9 @@ def test_answer_is_restored_after_a_lost_session(judging: Any) -> None:
     page.context.clear_cookies(name=re.compile("session"))
     with page.expect_navigation():
         page.get_by_role("button", name="Send").click()
-    _log_in(page, "ann", page.url)
+    page.fill("main input[name=name]", "ann")
+    page.fill("main input[name=password]", PASSWORD)
+    press(page, "main form:has(input[type=password]) button >> nth=0")
     expect(page.locator(".choice input").first).to_be_checked()
     assert page.get_by_label("Comment for").input_value() == "Both fit."
 

@@ -1,6 +1,5 @@
 """Perturbing in a browser: keyboard, live marks, offline, two tabs, and predictions."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -36,8 +35,9 @@ result = list(Problem.objects.exclude(ref="root").order_by("pk").values_list("se
 class Desk:
     """A server with models, a browser in which ann is logged in, and an original."""
 
-    def __init__(self, site: Any, browser: Any):
-        self.site, self.windows = site, Windows(browser, CUT)
+    def __init__(self, site: Any, windows: Windows):
+        self.site, self.windows = site, windows
+        windows.but = CUT
         site.people("ann")
         site.do(_READY.format(root=ROOT))
         self.session = site.session("ann")
@@ -53,11 +53,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
-    """Yield a desk; fail if one of its pages had an error."""
-    made = Desk(served_anew(models=BUILT_IN), browser)
-    yield made
-    made.windows.close()
+def desk(served_anew: Any, windows: Windows) -> Desk:
+    """Return a desk."""
+    return Desk(served_anew(models=BUILT_IN), windows)
 
 
 def _type(page: Any, sentence: str = CHILD, answer: int = 1) -> None:

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.hostile import TEXTS
-from tests.web.looks import Windows, enter, press
+from tests.web.looks import VIOLATIONS, Windows, press
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +33,6 @@ with writing():
             Problem.objects.create(
                 twin=twin, state="valid", **{**map_to_problem(half), "record": {}}
             )
-result = Problem.objects.first().ref
 """
 
 _HOSTILE = """
@@ -56,23 +54,22 @@ result = None
 
 
 @pytest.fixture
-def reader(served_anew: Any, browser: Any) -> Iterator[Any]:
-    """Yield a server with problems, a function that opens windows, and a problem's id."""
+def reader(served_anew: Any, windows: Windows) -> Any:
+    """Return a server with problems, and a function that opens windows."""
     site = served_anew()
-    ref = site.do(_FILL)
-    windows = Windows(browser, "status of 4")
+    site.do(_FILL)
+    windows.but = "status of 4"
 
     def window(**settings: Any) -> Any:
         page = windows.open(**settings)
         page.on("dialog", lambda told: (windows.complaints.append(told.message), told.dismiss()))
         return page
 
-    yield site, window, ref
-    windows.close()
+    return site, window
 
 
 def test_search_and_pages_work_with_the_back_button(reader: Any) -> None:
-    site, window, _ = reader
+    site, window = reader
     page = window()
     page.goto(f"{site.url}/problems/")
     assert page.locator(".list .sentence").count() == 20
@@ -98,7 +95,7 @@ def test_search_and_pages_work_with_the_back_button(reader: Any) -> None:
 
 @pytest.mark.long
 def test_reading_works_without_javascript(reader: Any) -> None:
-    site, window, _ = reader
+    site, window = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/problems/")
     page.click("summary")
@@ -113,7 +110,7 @@ def test_reading_works_without_javascript(reader: Any) -> None:
 
 @pytest.mark.long
 def test_downloads_are_saved_under_their_names(reader: Any) -> None:
-    site, window, _ = reader
+    site, window = reader
     page = window(accept_downloads=True)
     page.goto(f"{site.url}/download/?q=umbrella")
     with page.expect_download() as saved:
@@ -129,7 +126,7 @@ def test_downloads_are_saved_under_their_names(reader: Any) -> None:
 
 @pytest.mark.long
 def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
-    site, window, _ = reader
+    site, window = reader
     page = window()
     page.goto(f"{site.url}/problems/")
     page.keyboard.press("Tab")
@@ -141,16 +138,12 @@ def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
 @pytest.mark.long
 def test_hostile_texts_run_no_scripts(reader: Any) -> None:
     """Hostile texts are in every column; no page runs, loads or sends any of them."""
-    site, window, _ = reader
+    site, window = reader
     site.do(f"TEXTS = {list(TEXTS)!r}\n{_HOSTILE}")
     page = window()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.add_init_script(
-        "window.broken = [];"
-        "document.addEventListener('securitypolicyviolation',"
-        " e => window.broken.push(e.violatedDirective + ' ' + e.blockedURI))"
-    )
+    page.add_init_script(VIOLATIONS)
     page.goto(f"{site.url}/problems/?q=cup")
     shown = 0
     while True:
@@ -176,16 +169,13 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 
 
 @pytest.mark.long
-def test_navigation_is_one_row_and_a_menu_on_phones(served_anew: Any, browser: Any) -> None:
+def test_navigation_is_one_row_and_a_menu_on_phones(served_anew: Any, windows: Windows) -> None:
     """On a phone a button opens the links, and Escape closes them. Long names fit, too."""
     site = served_anew()
     site.people(eva="admin", **{LONG_NAME: "admin"})
-    context = browser.new_context(
-        base_url=site.url, viewport={"width": 360, "height": 740}, java_script_enabled=False
-    )
-    page = context.new_page()
-    enter(context, site.session("eva"))
-    page.goto("/problems/")
+    phone = {"viewport": {"width": 360, "height": 740}, "java_script_enabled": False}
+    page = windows.open(site.session("eva"), **phone)
+    page.goto(f"{site.url}/problems/")
     top, links = page.locator("header.top"), page.locator("header nav a")
     assert top.bounding_box()["height"] < 60
     assert not links.first.is_visible()
@@ -197,13 +187,9 @@ def test_navigation_is_one_row_and_a_menu_on_phones(served_anew: Any, browser: A
         page.set_viewport_size({"width": width, "height": 740})
         assert links.first.is_visible() == (width > 960)
         assert top.bounding_box()["height"] < 60, width
-    context.close()
-    context = browser.new_context(base_url=site.url)
-    page = context.new_page()
-    enter(context, site.session(LONG_NAME))
-    page.goto("/admin/")
+    page = windows.open(site.session(LONG_NAME))
+    page.goto(f"{site.url}/admin/")
     for width in (1280, 1600):
         page.set_viewport_size({"width": width, "height": 740})
         assert page.locator("header.top").bounding_box()["height"] < 60, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    context.close()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.looks import press, wrong_with
-from tests.web.run.visits import CUPS, HEAD
+from tests.web.run.visits import CUPS, HEAD, SCHEMAS
 from tests.web.serving import PASSWORD
 
 pytestmark = pytest.mark.browser
@@ -17,12 +17,6 @@ pytestmark = pytest.mark.browser
 GOLD = f"{HEAD},gold.explanation" + "".join(
     f"\nThe big {one} did not fit into the {two} because the _ was small.,{one},{two},2,It is."
     for one, two in (("cup", "box"), ("jug", "bag"))
-)
-
-SCHEMAS = HEAD + "".join(
-    f"\nThe {one} hit the {two} and the _ broke because it was {word}.,{one},{two},{answer}"
-    for one, two in (("ball", "vase"), ("stone", "window"))
-    for word, answer in (("thin", 2), ("hard", 1))
 )
 
 WIDTHS = (1280, 360)

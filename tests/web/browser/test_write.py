@@ -1,6 +1,5 @@
 """Writing in a browser: keyboard, offline, two tabs, no scripts, and small screens."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -33,8 +32,9 @@ result = [[half.sentence for half in halves] for halves in found]
 class Desk:
     """A server, a browser in which ann is logged in, and her draft on a topic."""
 
-    def __init__(self, site: Any, browser: Any):
-        self.site, self.windows = site, Windows(browser, CUT)
+    def __init__(self, site: Any, windows: Windows):
+        self.site, self.windows = site, windows
+        windows.but = CUT
         site.people("ann")
         self.session, self.ref = site.session("ann"), site.do(_DRAFT)
         self.address = f"{site.url}/write/{self.ref}/"
@@ -49,11 +49,9 @@ class Desk:
 
 
 @pytest.fixture
-def desk(served_anew: Any, browser: Any) -> Iterator[Desk]:
-    """Yield a desk; fail if one of its pages had an error."""
-    made = Desk(served_anew(goal=1000), browser)
-    yield made
-    made.windows.close()
+def desk(served_anew: Any, windows: Windows) -> Desk:
+    """Return a desk."""
+    return Desk(served_anew(goal=1000), windows)
 
 
 def _type_all(page: Any) -> None:

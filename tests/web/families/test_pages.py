@@ -16,7 +16,7 @@ HX = {"HTTP_HX_REQUEST": "true"}
 
 def _text(answer: Any) -> str:
     """Return the visible text of a page."""
-    return " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
+    return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
 
 
 def test_list_shows_versions_depth_and_errors_of_each_family(visit: Any) -> None:
@@ -27,10 +27,10 @@ def test_list_shows_versions_depth_and_errors_of_each_family(visit: Any) -> None
     page = _text(visit().get("/families/"))
     assert "2 families" in page
     assert "3 versions 2 steps deep alpha: 1 of 3 incorrect beta: 2 of 3 incorrect" in page
-    found = visit().get("/families/?q=lamp").content.decode()
+    found = visit().get("/families/?q=lamp").text
     assert second["root"].ref in found
     assert first["root"].ref not in found
-    newest = visit().get("/families/?sort=newest").content.decode()
+    newest = visit().get("/families/?sort=newest").text
     assert newest.index(second["root"].ref) < newest.index(first["root"].ref)
     assert "No version contains these words." in _text(visit().get("/families/?q=zebra"))
 
@@ -39,7 +39,7 @@ def test_families_can_be_sorted_by_incorrect_answers(visit: Any) -> None:
     """Only answers of current models count."""
     beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
     hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
-    page = visit().get("/families/?sort=fooling").content.decode()
+    page = visit().get("/families/?sort=fooling").text
     assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
 
 
@@ -49,7 +49,7 @@ def test_list_of_families_is_paged(visit: Any) -> None:
         root = version(None, f"The cup hit jug {number} and the _ broke .")
         version(root, f"The cup hit a jug {number} and the _ broke .")
         refs.append(root.ref)
-    pages = [visit().get(f"/families/?page={page}").content.decode() for page in (1, 2)]
+    pages = [visit().get(f"/families/?page={page}").text for page in (1, 2)]
     assert [sum(f"/families/{ref}/" in page for ref in refs) for page in pages] == [20, 5]
     assert "Page 2 of 2" in pages[1]
 
@@ -57,7 +57,7 @@ def test_list_of_families_is_paged(visit: Any) -> None:
 def test_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
     found = family(model("alpha"), model("beta"))
     answer = visit().get(f"/families/{found['root'].ref}/")
-    body, text = answer.content.decode(), _text(answer)
+    body, text = answer.text, _text(answer)
     marked = re.sub(r'<(span|bdi) class="hidden"[^>]*>[^<]*</\1>', "", body)
     assert "<del>broke</del> <ins>fell down</ins>" in marked
     assert "Depth: declared 3 · lineage 2 · edit 2" in text
@@ -88,7 +88,7 @@ def test_address_of_a_version_redirects_to_its_family(visit: Any) -> None:
     answer = visit().get(f"/families/{found['old_big'].ref}/")
     assert answer.status_code == 302
     assert answer.url == f"/families/{found['root'].ref}/?version={found['old_big'].ref}"
-    body = visit().get(answer.url).content.decode()
+    body = visit().get(answer.url).text
     assert f'id="v-{found["old"].ref}"' in body
     assert f'id="v-{found["pot"].ref}"' not in body
     assert "Show 1 other version" in body
@@ -105,17 +105,17 @@ def test_rest_of_a_long_branch_is_loaded_or_redirected_to(visit: Any) -> None:
         made = version(root, f"The cup {number} hit the jug and the _ broke .")
         says(alpha, made, number % 2 == 0)
         refs.append(made.ref)
-    page = visit().get(f"/families/{root.ref}/").content.decode()
+    page = visit().get(f"/families/{root.ref}/").text
     assert [f'id="v-{ref}"' in page for ref in refs] == [True] * MAX_CHILDREN + [False] * 12
     part = re.search(r'hx-get="([^"]+)"', page)
     path = part[1].replace("&amp;", "&")
-    rest = visit().get(path, **HX).content.decode()
+    rest = visit().get(path, **HX).text
     assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
     assert "<html" not in rest
     assert rest.count("autofocus") == 1
     led = visit().get(path)
     assert led.status_code == 302
-    alone = visit().get(led.url).content.decode()
+    alone = visit().get(led.url).text
     assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
 
 
@@ -128,7 +128,7 @@ def test_folded_branches_count_incorrect_versions(visit: Any) -> None:
         says(alpha, now, False)
     page = visit().get(f"/families/{root.ref}/")
     assert "7 versions below, 7 incorrect" in _text(page)
-    part = re.search(r'hx-get="([^"]+)"', page.content.decode())
+    part = re.search(r'hx-get="([^"]+)"', page.text)
     rest = visit().get(part[1].replace("&amp;", "&"), **HX)
     assert "2 versions below, 2 incorrect" in _text(rest)
     far = _text(visit().get(f"/families/{root.ref}/?version={now.ref}"))
@@ -139,7 +139,7 @@ def test_sentence_without_versions_has_a_page(visit: Any) -> None:
     root = version(None, "The cup hit the jug and the _ broke .")
     answer = visit().get(f"/families/{root.ref}/")
     assert "No version of this sentence is public yet." in _text(answer)
-    assert f'href="/perturb/{root.ref}/"' in answer.content.decode()
+    assert f'href="/perturb/{root.ref}/"' in answer.text
 
 
 def test_own_unjudged_versions_are_marked_and_counted(visit: Any, bob: Any, ann: Any) -> None:
@@ -175,7 +175,7 @@ def test_board_counts_only_valid_versions(visit: Any, person: Any, ann: Any, bob
                          state="judging")  # fmt: skip
         says(beta, hidden, False)
     answer = visit(bob).get("/families/board/")
-    body = answer.content.decode()
+    body = answer.text
     rows = re.findall(r"<tr.*?</tr>", body, re.S)[1:]
     cells = [[" ".join(re.sub(r"<[^>]+>", " ", c).split()) for c in
               re.findall(r"<t[hd].*?</t[hd]>", row, re.S)] for row in rows]  # fmt: skip
@@ -188,5 +188,5 @@ def test_board_counts_only_valid_versions(visit: Any, person: Any, ann: Any, bob
     assert "(you)" in said["bob"][1]
     assert "(you)" not in said["eve"][1]
     assert not re.search(r"\b(ann|eve)\b", body)
-    versions = visit().get("/families/board/?sort=versions").content.decode()
+    versions = visit().get("/families/board/?sort=versions").text
     assert versions.index(get_pseudonym(ann)) < versions.index(get_pseudonym(bob))

@@ -7,7 +7,7 @@ import pytest
 
 from tests.web.growing import family, model, says, version
 from tests.web.making import has_seen, single
-from winosmith.web.families.measuring import measure_if_changed
+from winosmith.web.families.figures import measure_if_changed
 from winosmith.web.problems.models import Problem
 from winosmith.web.read import downloads
 
@@ -122,7 +122,7 @@ def test_family_with_only_hidden_versions_is_hidden(visit: Any, kind: str) -> No
     for ref in (found["root"].ref, found["old"].ref):
         assert client.get(f"/families/{ref}/").status_code == 404
         assert _looks_missing(client, f"/families/{ref}/", ref)
-    assert found["root"].ref not in client.get("/families/").content.decode()
+    assert found["root"].ref not in client.get("/families/").text
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
@@ -138,18 +138,18 @@ def test_versions_of_a_hidden_root_keep_their_tree(visit: Any, kind: str) -> Non
     pages = [f"/families/{root.ref}/", f"/families/{root.ref}/?model=all&version={under.ref}"]
     pages += [f"/families/{made.ref}/", f"/families/{root.ref}/?version={root.ref}"]
     for path in pages:
-        told = client.get(path, follow=True).content.decode()
+        told = client.get(path, follow=True).text
         assert "The first sentence is not public." in told
         assert f"/problems/{made.ref}/" in told
         assert "zebra" not in told
         assert f"/problems/{root.ref}/" not in told
         assert f"/perturb/{root.ref}/" not in told
-    part = client.get(f"/families/{root.ref}/below/{root.ref}/", **HX).content.decode()
+    part = client.get(f"/families/{root.ref}/below/{root.ref}/", **HX).text
     assert made.ref in part
     assert "zebra" not in part
     assert (
         f'href="/families/{root.ref}/?version={under.ref}"'
-        in client.get(f"/problems/{under.ref}/").content.decode()
+        in client.get(f"/problems/{under.ref}/").text
     )
     assert client.get(f"/problems/{root.ref}/").status_code == 404
 

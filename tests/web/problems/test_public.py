@@ -17,8 +17,8 @@ from tests.web.conftest import BOTH
 from winosmith.web import _cache, exporting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists
+from winosmith.web.families.figures import get_answered_problems
 from winosmith.web.families.lists import list_board_entries, list_families
-from winosmith.web.families.measuring import get_answered_problems
 from winosmith.web.families.trees import _compute_stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.votes import measure_agreement as judges_agree

@@ -15,6 +15,6 @@ class Config(AppConfig):
 
 
 def _measure() -> None:
-    from winosmith.web.families.measuring import measure_if_changed  # slow to import
+    from winosmith.web.families.figures import measure_if_changed  # slow to import
 
     measure_if_changed()

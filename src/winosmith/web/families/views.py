@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from winosmith.web.families import figures, measuring, page as pages, trees
+from winosmith.web.families import figures, page as pages, trees
 from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, load_tree
@@ -175,11 +175,10 @@ def show_models(request: HttpRequest) -> HttpResponse:
         "faults": [one for one in answers if one["fault"]],
         "by_depth": [*rows, *by_depth],
         "models": [
-            (model, measuring.get_answered_problems(model).count())
-            for model in get_current_models()
+            (model, figures.get_answered_problems(model).count()) for model in get_current_models()
         ],
-        "problems": measuring.get_family_problems().count(),
-        "against": [f"{name} ({n})" for name, n in measuring.count_versions_by_target_model()],
+        "problems": figures.get_family_problems().count(),
+        "against": [f"{name} ({n})" for name, n in figures.count_versions_by_target_model()],
         "files": " ".join(f"{model.name}.jsonl" for model in get_current_models()),
     }
     return render(request, "families/models.html", context)
@@ -196,9 +195,9 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
         wanted = request.GET.get("model", "")
-        query = measuring.get_family_problems()
+        query = figures.get_family_problems()
         if wanted:
-            query = measuring.get_answered_problems(_get_current_model(wanted), families=families)
+            query = figures.get_answered_problems(_get_current_model(wanted), families=families)
         rate_limit_reading(request, "download", downloads.MAX_DOWNLOADS_PER_HOUR)
         found = downloads.make_content(query, downloads.FILES[PROBLEMS])
         digest = found.digest
@@ -208,7 +207,7 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
             raise Http404
         model = _get_current_model(name.removesuffix(".jsonl"))
         rate_limit_reading(request, "download", downloads.MAX_DOWNLOADS_PER_HOUR)
-        digest, source = measuring.write_predictions_file(model, families=families)
+        digest, source = figures.write_predictions_file(model, families=families)
     return downloads.send_file(request, name, digest, source)
 
 
