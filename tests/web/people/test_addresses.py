@@ -127,7 +127,7 @@ def test_faults_of_addresses_are_logged_and_shown_to_admins(
     assert "1.2.3.4" not in stored
     admin = visit(adam)
     for page in ("/admin/", "/admin/dashboard/"):
-        assert fault in admin.get(page).content.decode()
+        assert fault in admin.get(page).text
 
 
 def test_readable_addresses_report_no_fault(behind: Any) -> None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("db")
 
 
 def _shown(page: Any) -> list[str]:
-    return re.findall(r'name="shown" value="(\d+)"', page.content.decode())
+    return re.findall(r'name="shown" value="(\d+)"', page.text)
 
 
 def test_writing_requires_consent_and_returns_to_the_page(visit: Any) -> None:
@@ -85,10 +85,10 @@ def test_paid_judges_agree_only_to_the_judging_text(visit: Any, person: Any) -> 
 
 
 def test_data_card_says_who_agrees_to_which_text(visit: Any) -> None:
-    card = visit().get("/card/").content.decode()
+    card = visit().get("/card/").text
     assert card.count("Everyone except paid judges agrees to the") == 2
     assert "Paid judges agree to the consent to judge in a paid study before their first" in card
-    lines = visit().get("/card/data-card.md").content.decode().splitlines()
+    lines = visit().get("/card/data-card.md").text.splitlines()
     found = [line.partition(":")[0] for line in lines if ": version 1 of" in line]
     others = "for people who write and judges who are not paid"
     assert found == [
@@ -102,7 +102,7 @@ def test_form_without_the_tick_stores_nothing(visit: Any) -> None:
     page = visit().get("/people/consent/")
     answer = visit().post("/people/consent/", {"shown": _shown(page)})
     assert answer.status_code == 422
-    assert "Tick the box" in answer.content.decode()
+    assert "Tick the box" in answer.text
     assert not Person.objects.exists()
     assert not Agreement.objects.exists()
 
@@ -115,8 +115,8 @@ def test_new_version_requires_consent_again(visit: Any, ann: Any) -> None:
     browser = visit(ann)
     assert browser.get("/write/").status_code == 302
     page = browser.get("/people/consent/")
-    assert "A consent form has changed" in page.content.decode()
-    assert "something else" in page.content.decode()
+    assert "A consent form has changed" in page.text
+    assert "something else" in page.text
     browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page)})
     assert has_agreed(ann)
     assert ann.agreements.count() == 3
@@ -128,7 +128,7 @@ def test_form_of_an_older_version_is_refused(visit: Any, ann: Any) -> None:
     publish_document("licence", "You give everything to everyone.", licence="CC0-1.0")
     answer = browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     assert answer.status_code == 422
-    assert "everything to everyone" in answer.content.decode()
+    assert "everything to everyone" in answer.text
     assert not has_agreed(ann)
 
 
@@ -162,10 +162,10 @@ def test_changed_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> N
 
 def test_every_version_is_public(visit: Any) -> None:
     publish_document("consent", "New words.")
-    page = visit().get("/people/texts/").content.decode()
+    page = visit().get("/people/texts/").text
     assert "New words." in page
     assert "/people/texts/consent/1/" in page
-    assert "What is stored about you" in visit().get("/people/texts/consent/1/").content.decode()
+    assert "What is stored about you" in visit().get("/people/texts/consent/1/").text
     assert visit().get("/people/texts/consent/9/").status_code == 404
     assert visit().get("/people/texts/other/1/").status_code == 404
 

@@ -1,7 +1,8 @@
-"""Export of personal data, withdrawal of one's texts, and erasure."""
+"""Export of personal data, withdrawal of one's texts, erasure, and deletion of old rows."""
 
 import json
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,24 +10,29 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from tests.web.lineaged import child, root
 from tests.web.making import fresh
 from winosmith.errors import InputError
+from winosmith.web.jobs import BACKUP, MAIL, Job
+from winosmith.web.judge.models import Slot
 from winosmith.web.judge.turns import (
     lease_next_problem,
     needs_local_answer,
     store_answer,
     store_local_answer,
 )
-from winosmith.web.people import accounts, gates, news, privacy
-from winosmith.web.people.accounts import merge_visitor
-from winosmith.web.people.gates import new_key, process_once
-from winosmith.web.people.models import Person, get_pseudonym
+from winosmith.web.people import accounts, news
+from winosmith.web.people.accounts import invite, merge_visitor
+from winosmith.web.people.gates import new_key, process_once, rate_limit
+from winosmith.web.people.models import Done, Hits, Invitation, Person, Session, get_pseudonym
 from winosmith.web.people.privacy import (
     _find_columns_with_people,
+    delete_old_rows,
     erase,
     export_personal_data,
+    publish_document,
     save_agreement,
     withdraw_texts,
 )
@@ -81,7 +87,7 @@ def test_personal_data_are_complete_and_have_no_secrets(
     told = json.loads(answer.content)
     assert told["name"] == "ann"
     assert len(told["problems"]) == len(told["agreed"]) == 2
-    text = answer.content.decode()
+    text = answer.text
     assert "a comment by me" in text
     assert "my draft's topic" in text
     ann.refresh_from_db()
@@ -126,13 +132,13 @@ def test_hiding_withdraws_all_own_texts(
         twin(ann, state=state)
     theirs = twin(bob, state="valid")
     browser = visit(ann)
-    key = re.search(r'name="key" value="(\w+)"', browser.get("/people/").content.decode())[1]
+    key = re.search(r'name="key" value="(\w+)"', browser.get("/people/").text)[1]
     assert browser.post("/people/hide/", {"key": key}).status_code == 302
     assert set(get_public_problems()) == set(theirs)
     mine = Problem.objects.filter(twin__contributor=ann)
     assert set(mine.values_list("state", flat=True)) == {"withdrawn"}
     assert lease_next_problem(judge) is None
-    assert "4 texts are now hidden" in browser.get("/people/").content.decode()
+    assert "4 texts are now hidden" in browser.get("/people/").text
 
 
 def test_erasure_deletes_name_secrets_and_unreleased_texts(
@@ -148,7 +154,7 @@ def test_erasure_deletes_name_secrets_and_unreleased_texts(
     )
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
     answer = browser.post("/people/erase/", typed)
-    assert "Your data have been erased" in answer.content.decode()
+    assert "Your data have been erased" in answer.text
     rows = _dump_database()
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):
@@ -207,11 +213,11 @@ def test_requests_during_an_erasure_store_nothing(twin: Any, contributor: Any) -
     ann = contributor("ann")
     mine = twin(ann)[0].twin
     token = news.make_address_token(ann, "ann@example.org", True)
-    privacy.publish_document("consent", "Everything is different now.")
-    privacy.erase(type(ann).objects.get(pk=ann.pk), texts=False)
+    publish_document("consent", "Everything is different now.")
+    erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
-        "a form": lambda: gates.process_once(ann, gates.new_key(), "/x/", lambda: {"mine": 1}),
-        "a consent": lambda: privacy.save_agreement(ann),
+        "a form": lambda: process_once(ann, new_key(), "/x/", lambda: {"mine": 1}),
+        "a consent": lambda: save_agreement(ann),
         "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
         "news": lambda: news.set_news_mails(ann, True),
@@ -288,3 +294,55 @@ def test_personal_data_have_depths_but_not_the_parents_text(bob: Any, ann: Any) 
     assert (told["id"], told["parent"]) == (made.ref, middle.ref)
     assert told["depths"] == {"declared": None, "lineage": 1, "edit": 1}
     assert "secretly" not in str(told)
+
+
+def test_only_old_rows_are_deleted(visit: Any, ann: Any, twin: Any, rules: Any) -> None:
+    """Hits are kept for a day, sessions until they end, and other rows for `retention_days`."""
+    rules(retention_days=30)
+    twin(ann)
+    rate_limit(ann, "write", 5)
+    process_once(ann, new_key(), "/x/", dict)
+    invite("judge", 30)
+    Draft.objects.create(person=ann, topic="x")
+    visit(ann)
+    Person.objects.create_anonymous()
+    wrote = Person.objects.create_anonymous()
+    twin(wrote)
+    slot = Slot.objects.filter(problem__twin__contributor=ann)[0]
+    slot.open, slot.answered_at, slot.choice = False, timezone.now(), 0
+    slot.seconds = slot.local_seconds = 7.5
+    slot.save()
+    tables = (Hits, Done, Invitation, Draft, Session)
+
+    def rows() -> list[int]:
+        return [model.objects.count() for model in tables]
+
+    now = timezone.now()
+    assert sum(delete_old_rows(now).values()) == 0
+    assert delete_old_rows(now + timedelta(days=2))["hits"] == 1
+    assert rows() == [0, 1, 1, 1, 1]
+    delete_old_rows(now + timedelta(days=29))
+    assert rows() == [0, 1, 1, 1, 1]
+    gone = delete_old_rows(now + timedelta(days=31))
+    assert rows() == [0, 0, 0, 0, 1]
+    assert {name for name, count in gone.items() if count} == {
+        "forms",
+        "invitations",
+        "timings",
+        "people",
+        "write",
+    }
+    assert (fresh(slot).seconds, slot.local_seconds, slot.choice) == (None, None, 0)
+    assert set(Person.objects.all()) == {ann, wrote}
+    assert Problem.objects.count() == 4
+    assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1
+
+
+def test_refused_mails_are_deleted_after_a_week() -> None:
+    """Admins see them until then. Other failed jobs are kept."""
+    now = timezone.now()
+    for kind in (MAIL, BACKUP):
+        Job.objects.create(kind=kind, state=Job.State.FAILED, ended=now, asked={})
+    assert delete_old_rows(now + timedelta(days=6))["mails"] == 0
+    assert delete_old_rows(now + timedelta(days=8))["mails"] == 1
+    assert [job.kind for job in Job.objects.all()] == [BACKUP]

@@ -91,15 +91,6 @@ def post() -> Iterator[Post]:
         server.shutdown()
 
 
-def _table(post: Post) -> dict[str, Any]:
-    return {
-        "host": "127.0.0.1",
-        "port": post.server_address[1],
-        "sender": "twins@example.org",
-        "security": "none",
-    }
-
-
 def _link(message: Any) -> str:
     found = re.search(r"http://\S+", message.get_content())
     return found[0]
@@ -108,18 +99,15 @@ def _link(message: Any) -> str:
 @pytest.fixture
 def mailing(db: Any, post: Post) -> Iterator[None]:
     """Configure the site with the mail server."""
+    mail = Mail("127.0.0.1", "twins@example.org", port=post.server_address[1], security="none")
     with override_settings(
-        RULES=replace(settings.RULES, mail=Mail(**_table(post))),
+        RULES=replace(settings.RULES, mail=mail),
         DEFAULT_FROM_EMAIL="twins@example.org",
         EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend",
         EMAIL_HOST="127.0.0.1",
         EMAIL_PORT=post.server_address[1],
     ):
         yield
-
-
-def _text(answer: Any) -> str:
-    return str(answer.content.decode())
 
 
 def test_lost_password_can_be_reset_by_mail(
@@ -129,31 +117,31 @@ def test_lost_password_can_be_reset_by_mail(
     stranger = visit()
     browser = visit(ann)
     wrong = browser.post("/people/mail/", {"email": ADDRESS, "password": "a guess"})
-    assert (wrong.status_code, "This password is not correct." in _text(wrong)) == (422, True)
+    assert (wrong.status_code, "This password is not correct." in wrong.text) == (422, True)
     browser.post("/people/mail/", {"email": ADDRESS, "password": PASSWORD})
     assert run_next_job([MAIL])
     (to, message) = post.taken[0]
     assert (to, message["From"]) == ([ADDRESS], "twins@example.org")
-    assert 'name="password"' in _text(
-        stranger.get(_link(message), follow=True)
+    assert (
+        'name="password"' in stranger.get(_link(message), follow=True).text
     )  # asks to log in first
     assert Person.objects.get(pk=ann.pk).email == ""
-    assert "Your address has been confirmed." in _text(browser.get(_link(message), follow=True))
+    assert "Your address has been confirmed." in browser.get(_link(message), follow=True).text
     assert Person.objects.get(pk=ann.pk).email == ADDRESS
     lost = "/people/password/lost/"
     said = [stranger.post(lost, {"email": given}) for given in ("nobody@example.org", ADDRESS)]
     assert [answer.status_code for answer in said] == [200, 200]
-    assert len({re.sub(r'middlewaretoken" value="\w+"', "", _text(one)) for one in said}) == 1
+    assert len({re.sub(r'middlewaretoken" value="\w+"', "", one.text) for one in said}) == 1
     work_off()
     assert [to for to, _message in post.taken] == [[ADDRESS]] * 2
     link, new = _link(post.taken[1][1]), "jugs-and-lamps"
-    assert "too short" in _text(stranger.post(link, {"password": "1", "again": "1"}))
+    assert "too short" in stranger.post(link, {"password": "1", "again": "1"}).text
     changed = stranger.post(link, {"password": new, "again": new}, follow=True)
-    assert "The password was changed." in _text(changed)
-    assert "About you" in _text(stranger.get("/people/"))
-    assert "works only once" in _text(visit().get(link))
+    assert "The password was changed." in changed.text
+    assert "About you" in stranger.get("/people/").text
+    assert "works only once" in visit().get(link).text
     old = visit().post("/people/login/", {"name": "ann", "password": PASSWORD})
-    assert "The name or the password is not correct." in _text(old)
+    assert "The name or the password is not correct." in old.text
 
 
 def test_requests_for_mails_are_limited(mailing: None, post: Post, visit: Any) -> None:
@@ -178,8 +166,8 @@ def test_site_without_mail_server_has_no_pages_of_mail(db: Any, person: Any, vis
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
         assert ann.get(f"/people/{path}").status_code == 404
-    assert "Add an address" not in ann.get("/people/").content.decode()
-    assert "/people/password/lost/" not in visit().get("/people/login/").content.decode()
+    assert "Add an address" not in ann.get("/people/").text
+    assert "/people/password/lost/" not in visit().get("/people/login/").text
     assert send_news() == 0
 
 
@@ -270,7 +258,7 @@ def test_refused_mail_is_shown_as_failed_without_the_address(
     job = Job.objects.get(kind=MAIL)
     assert (job.state, job.asked) == ("failed", {})
     assert "550" in job.error
-    page = visit(adam).get("/admin/jobs/").content.decode()
+    page = visit(adam).get("/admin/jobs/").text
     assert job.error in page
     assert ADDRESS not in page
     assert 'value="retry"' not in page

@@ -32,12 +32,12 @@ def usual() -> dict[str, Any]:
 def _badge(browser: Any) -> int:
     """Return the number of unread news on the home page."""
     cache.clear()
-    found = re.search(r'class="unheard">(\d+)', browser.get("/").content.decode())
+    found = re.search(r'class="unheard">(\d+)', browser.get("/").text)
     return int(found[1]) if found else 0
 
 
 def _news(browser: Any) -> str:
-    return str(browser.get("/people/news/").content.decode())
+    return str(browser.get("/people/news/").text)
 
 
 def test_verdict_is_news_to_the_contributor_once(db: Any, bob: Any, ann: Any, visit: Any) -> None:

@@ -105,6 +105,6 @@ def test_dropped_index_is_created_again(database: Any, twin: Any) -> None:
 
 def test_found_words_are_marked_but_not_parts_of_words(db: Any, visit: Any, twin: Any) -> None:
     twin(word="hat")
-    page = visit().get("/problems/?q=hat").content.decode()
+    page = visit().get("/problems/?q=hat").text
     assert page.count("<mark>hat</mark>") == 2
     assert "w<mark>" not in page

@@ -86,7 +86,7 @@ def test_hidden_half_of_a_public_half_is_not_shown(
 ) -> None:
     shown, hidden = twin(state=("valid", state))
     for path in (f"/problems/{shown.ref}/", "/problems/", "/"):
-        page = visit().get(path).content.decode()
+        page = visit().get(path).text
         assert hidden.ref not in page
         assert "was too small" not in page.replace('<span class="blank">_</span> ', "")
     assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
