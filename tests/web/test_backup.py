@@ -17,18 +17,16 @@ from typing import Any
 import pytest
 
 from tests import forking
+from tests.conftest import everything
 from tests.waiting import until
-from tests.web.serving import PASSWORD
+from tests.web.conftest import LONG_DATABASES, PASSWORD
 from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
 from winosmith.lineage import make_child
 from winosmith.testing import make_twins
 from winosmith.web import Site, _backup
 
-EACH = pytest.mark.parametrize(
-    "database",
-    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
-)
+EACH = pytest.mark.parametrize("database", LONG_DATABASES)
 
 WRITERS = """
 import os, threading, time
@@ -248,7 +246,7 @@ from django.test import Client
 from winosmith.web.people.models import Person
 browser = Client()
 browser.force_login(Person.objects.get(name="root"))
-result = browser.get("/admin/", headers={"host": "127.0.0.1"}).content.decode()
+result = browser.get("/admin/", headers={"host": "127.0.0.1"}).text
 """
 
 NAMES = """
@@ -330,69 +328,108 @@ def archive(prepared_site: Any, tmp_path: Path) -> Path:
     return file
 
 
-def _rewrite_archive(file: Path, change: Callable[[tarfile.TarInfo, bytes], Any]) -> Path:
-    """Copy an archive; `change` returns the members that replace each member."""
+Members = list[tuple[tarfile.TarInfo, bytes]]
+
+
+def _rewrite_archive(
+    file: Path, name: str, change: Callable[[tarfile.TarInfo, bytes], Members]
+) -> Path:
+    """Copy an archive; `change` returns the members that replace the member with a name."""
     other = file.with_name("changed.tar")
     with tarfile.open(file) as old, tarfile.open(other, "w") as new:
         for member in old:
             data = old.extractfile(member).read()
-            for made, content in change(member, data):
+            members = change(member, data) if member.name == name else [(member, data)]
+            for made, content in members:
                 made.size = len(content)
                 new.addfile(made, io.BytesIO(content))
     return other
 
 
-def _flip_one_bit(member: tarfile.TarInfo, data: bytes) -> Any:
-    wrong = data[:-1] + bytes([data[-1] ^ 1]) if member.name == "site.sqlite3" else data
-    return [(member, wrong)]
-
-
-def _without_key(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [] if member.name == "secret" else [(member, data)]
-
-
-def _add_path_outside(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [(member, data), (tarfile.TarInfo("../evil"), b"x")]
-
-
-def _replace_with_symlink(member: tarfile.TarInfo, data: bytes) -> Any:
-    if member.name != "site.toml":
-        return [(member, data)]
+def _link(_member: tarfile.TarInfo, _data: bytes) -> Members:
     link = tarfile.TarInfo("site.toml")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     return [(link, b"")]
 
 
-def _newer(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [(member, data.replace(b'"layout": 1', b'"layout": 2'))]
-
-
-def _renamed(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [(member, data.replace(b'"site.toml"', b'"../site.toml"'))]
-
-
-def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
-    return [(member, b"[" * 200_000 if member.name == "manifest.json" else data)]
+def _replace(old: bytes, new: bytes) -> Callable[[tarfile.TarInfo, bytes], Members]:
+    return lambda member, data: [(member, data.replace(old, new))]
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("name", "change", "reason"),
     [
-        (_flip_one_bit, "the checksum of site.sqlite3 is wrong"),
-        (_without_key, "secret is missing"),
-        (_add_path_outside, r"'\.\./evil', which does not belong in a site backup"),
-        (_replace_with_symlink, "'site.toml', which does not belong in a site backup"),
-        (_newer, "install that version"),
-        (_renamed, "is not a backup of a site"),
-        (_nested, "nested too deep"),
+        (
+            "site.sqlite3",
+            lambda member, data: [(member, data[:-1] + bytes([data[-1] ^ 1]))],
+            "the checksum of site.sqlite3 is wrong",
+        ),
+        ("secret", lambda _member, _data: [], "secret is missing"),
+        (
+            "secret",
+            lambda member, data: [(member, data), (tarfile.TarInfo("../evil"), b"x")],
+            r"'\.\./evil', which does not belong in a site backup",
+        ),
+        ("site.toml", _link, "'site.toml', which does not belong in a site backup"),
+        ("manifest.json", _replace(b'"layout": 1', b'"layout": 2'), "install that version"),
+        ("manifest.json", _replace(b'"site.toml"', b'"../site.toml"'), "is not a backup of a site"),
+        ("manifest.json", lambda member, _data: [(member, b"[" * 200_000)], "nested too deep"),
     ],
+    ids=["one bit", "no key", "path outside", "symlink", "newer", "renamed", "nested"],
 )
 def test_changed_archive_is_refused_and_leaves_no_files(
-    archive: Path, tmp_path: Path, change: Any, reason: str
+    archive: Path, tmp_path: Path, name: str, change: Any, reason: str
 ) -> None:
     with pytest.raises(InputError, match=reason):
-        _backup.restore(_rewrite_archive(archive, change), tmp_path / "again")
+        _backup.restore(_rewrite_archive(archive, name, change), tmp_path / "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.tar", "site.tar"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rounds/../secret2", "/rounds/a/b", "rounds/a/../../b", "rounds/a//b", "rounds/.a/b",
+        "roundsx/a", "recipes/x.py", "recipes/a/b.toml", "rounds/lock", "static/x.js",
+        "rounds/a/b\n",
+    ],
+)  # fmt: skip
+def test_unexpected_file_in_the_manifest_is_refused(
+    archive: Path, tmp_path: Path, name: str
+) -> None:
+    def add_name(member: tarfile.TarInfo, data: bytes) -> Members:
+        about: dict[str, Any] = json.loads(data)
+        about["files"][name] = about["files"]["site.toml"]
+        return [(member, json.dumps(about).encode())]
+
+    changed = _rewrite_archive(archive, "manifest.json", add_name)
+    with pytest.raises(InputError, match="is not a backup of a site"):
+        _backup.restore(changed, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_finished_rounds_and_recipes_are_restored(prepared_site: Path, tmp_path: Path) -> None:
+    """Unfinished rounds and symbolic links are omitted."""
+    site = tmp_path / "site"
+    shutil.copytree(prepared_site, site)
+    for name in ("spring/results/round.json", "spring/results/build/kept.jsonl",
+                 "summer/results/build/kept.jsonl"):  # fmt: skip
+        (site / "rounds" / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / "rounds" / name).write_text(name)
+    (site / "rounds/lock").write_bytes(b"\0" * 4096)
+    (site / "recipes").mkdir()
+    (site / "recipes/hard.toml").write_text("[filter]\ncutoff = 5\n")
+    (site / "recipes/übung.toml").write_text("[filter]\n")
+    (site / "recipes/secret.toml").symlink_to("/etc/passwd")
+    _backup.backup(Site.open(site), tmp_path / "site.tar.gz")
+    _backup.restore(tmp_path / "site.tar.gz", again := tmp_path / "again")
+    assert everything(again / "rounds") == {
+        f"spring/{name}": data for name, data in everything(site / "rounds/spring").items()
+    }
+    assert everything(again / "recipes") == {
+        "hard.toml": b"[filter]\ncutoff = 5\n",
+        "übung.toml": b"[filter]\n",
+    }
+    assert {path.stat().st_mode & 0o077 for path in (again / "rounds").rglob("*")} == {0}
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08broken"])

@@ -31,7 +31,7 @@ def test_every_form_without_a_valid_token_is_refused(world: Any) -> None:
                 for form in (without, others):
                     answer = browser.post(url, form)
                     assert answer.status_code == 403, (name, role)
-                    assert "did not come from this site" in answer.content.decode()
+                    assert "did not come from this site" in answer.text
 
     assert w.changing(sent) == (None, False)
 
@@ -134,7 +134,7 @@ def test_pages_contain_nothing_that_the_policy_forbids(world: Any) -> None:
         answer = w.browser_of(world, "admin").get(url)
         if answer.streaming or "html" not in answer.headers["Content-Type"]:
             continue
-        page = answer.content.decode()
+        page = answer.text
         inline = r"<script(?![^>]*\s(src=|type=.application/json.))|\son\w+="
         if "sandbox" in answer.headers["Content-Security-Policy"]:  # a report, with its own styles
             inline += "|<script"

@@ -138,36 +138,6 @@ def test_stored_digests_are_sha256_of_the_credentials(world: Any) -> None:
     assert len(world.refs["token"]) == 32
 
 
-def _run_attacks(**how: Any) -> dict[str, tuple[int, int]]:
-    from crowd.doors import DoorSettings, try_doors
-    from crowd.scenario import make_place, run_in_process
-
-    with make_place("sqlite") as where:
-        found: dict[str, tuple[int, int]] = run_in_process(
-            try_doors, where.folder, None, DoorSettings(**how)
-        )
-        return found
-
-
-@pytest.mark.long
-def test_thieves_and_impostors_do_not_get_in(trials: None) -> None:
-    """They try what the database and Django's admin contain, and credentials that have ended.
-
-    The owners of live credentials do get in.
-    """
-    found = _run_attacks(people=3, names=("paul", "olivia"))
-    tries, got_in = found.pop("their owners (each must get in)")
-    assert got_in == tries == 15
-    assert all(tries for tries, _ in found.values())
-    assert {who: got_in for who, (_, got_in) in found.items()} == dict.fromkeys(found, 0)
-
-
-@pytest.mark.long
-def test_thief_gets_in_if_session_keys_are_stored_unhashed(trials: None) -> None:
-    thief = "a reader of the whole database"
-    assert _run_attacks(people=1, only=thief, fault="clear-sessions")[thief][1] > 0
-
-
 @pytest.mark.long
 def test_django_admin_shows_no_secrets_or_digests(world: Any) -> None:
     secrets = set(_live_credentials(world).values())
@@ -192,7 +162,7 @@ def test_django_admin_shows_no_secrets_or_digests(world: Any) -> None:
     for path in pages:
         answer = browser.get(path)
         assert answer.status_code == 200
-        page = answer.content.decode()
+        page = answer.text
         assert not [secret for secret in secrets - {""} if secret in page], path
     assert not LogEntry.objects.exists()
 
@@ -221,7 +191,7 @@ def test_all_credentials_of_an_account_end_together(
         "reset": (link, NEW),
         "everywhere": ("/people/logout/", {"everywhere": "yes"}),
     }[way]
-    assert "you are logged in: 2." in here.get("/people/").content.decode()
+    assert "you are logged in: 2." in here.get("/people/").text
     browser = visit() if way == "reset" else here
     assert browser.post(path, typed, follow=True).status_code == 200
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
@@ -235,31 +205,19 @@ def test_all_credentials_of_an_account_end_together(
     assert visit().get(bobs).status_code == 200
 
 
-def test_used_link_is_reported_as_used(db: Any, visit: Any) -> None:
-    browser, path = visit(), invite("judge", 30)
-    typed = {"name": "ann", "password": "twins-and-cups", "again": "twins-and-cups"}
-    assert browser.post(path, typed).status_code == 302
-    for somebody in (browser, visit()):
-        answer = somebody.get(path)
-        page = answer.content.decode()
-        assert answer.status_code == 410
-        assert "was used on" in page
-        assert "works only once, and expires" not in page
-    assert "/people/login/" in page
-
-
 def test_link_page_suggests_a_restart_only_without_an_admin(db: Any, visit: Any, adam: Any) -> None:
     """A restart prints the first admin's link."""
     used = invite("admin", 30)
     assert visit().post(used, {**NEW, "name": "amy"}).status_code == 302
     for path in (used, "/people/join/no-such-link/"):
-        assert "restart" not in visit().get(path).content.decode()
+        assert "restart" not in visit().get(path).text
     Person.objects.update(is_superuser=False)
-    assert "restart the server" in visit().get(path).content.decode()
+    assert "restart the server" in visit().get(path).text
 
 
 def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> None:
-    used, replaced, newest = create_reset_link(ann, 30), "", ""
+    joined, used = invite("judge", 30), create_reset_link(ann, 30)
+    assert visit().post(joined, {**NEW, "name": "eve"}).status_code == 302
     assert visit().post(used, NEW).status_code == 302
     replaced, newest = create_reset_link(ann, 30), create_reset_link(ann, 30)
     back, late = invite("judge", 30), invite("judge", 30)
@@ -270,6 +228,7 @@ def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> N
     row.expires -= timedelta(minutes=31)
     row.save()
     said = {
+        joined: "was used on",
         used: "It was used to set a new password",
         replaced: "revoked",
         back: "revoked",
@@ -279,16 +238,19 @@ def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> N
     for path, words in said.items():
         for browser in (visit(), visit(ann)):
             answer = browser.get(path)
+            page = answer.text.partition("<main")[2]
             assert answer.status_code in (404, 410)
-            assert words in answer.content.decode(), path
+            assert words in page, path
+            assert "works only once, and expires" not in page
+            assert browser.person or "/people/login/" in page
         assert visit().post(path, {**NEW, "name": "bob"}).status_code in (404, 410), path
     assert visit().get(newest).status_code == 200
 
 
 def test_logged_in_user_sees_what_a_link_is_for(db: Any, visit: Any, bob: Any, ann: Any) -> None:
-    page = visit(ann).get(invite("judge", 30)).content.decode()
+    page = visit(ann).get(invite("judge", 30)).text
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page
-    page = visit(ann).get(create_reset_link(bob, 30)).content.decode()
+    page = visit(ann).get(create_reset_link(bob, 30)).text
     assert "set a new password for an account" in page
     assert "creates a new account" not in page

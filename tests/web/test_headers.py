@@ -81,23 +81,18 @@ def test_every_address_has_the_security_headers(visit: Any, person: Any, who: st
             assert "public" not in answer.headers["Cache-Control"], address
 
 
-def test_unknown_host_is_refused_and_not_repeated(visit: Any) -> None:
-    answer = visit().get("/", headers={"Host": "evil.example"})
-    assert answer.status_code == 400
-    assert b"evil" not in answer.content
-    assert not any("evil" in value for value in answer.headers.values())
-
-
 @pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
 def test_unknown_host_is_explained_and_logged_once(
     visit: Any, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
+    """The answer does not repeat it."""
     host = f"evil\x1b[2J{len(path)}.example"
     for _ in range(2):
         answer = visit().get(path, headers={"Host": host})
         assert answer.status_code == 400
-        assert "Host header" in answer.content.decode()
-        assert "--public-url" in answer.content.decode()
+        assert "Host header" in answer.text
+        assert "--public-url" in answer.text
+        assert "evil" not in f"{answer.content} {answer.headers}"
     (line,) = [line for line in caplog.messages if "Host header" in line]
     assert ascii(host) in line
     assert "--public-url" in line

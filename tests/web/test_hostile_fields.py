@@ -81,6 +81,16 @@ def _send(world: Any, role: str, path: str, **form: Any) -> Any:
     return answer
 
 
+def _send_for_each(world: Any, state: str, role: str, path: str, **form: str) -> list[Any]:
+    """Send a form with each text, about a problem of its own; return the problems."""
+    problems = _singles(world, state)
+    for problem, text in zip(problems, TEXTS, strict=True):
+        known = {"twin": problem.twin.ref, "problem": problem.ref, "text": text}
+        filled = {name: value.format_map(known) for name, value in form.items()}
+        _send(world, role, path.format_map(known), **filled)
+    return problems
+
+
 def _detail_pages(problems: list[Any]) -> Shown:
     """Return the pages of problems for their contributor and for a moderator."""
     some = problems[::EACH]
@@ -131,7 +141,7 @@ def refused_comments(world: Any) -> Shown:
     for text in TEXTS:
         form = {"key": "0" * 32, "problem": "x", "choice": "0", "comment": text}
         answer = w.browser_of(world, "other").post("/judge/answer/", form)
-        page = Page(answer.content.decode())
+        page = Page(answer.text)
         assert (answer.status_code, page.faults) == (409, [])
         assert text in page.text
     return []
@@ -139,30 +149,17 @@ def refused_comments(world: Any) -> Shown:
 
 def appeals(world: Any) -> Shown:
     """Write a contributor's appeals."""
-    problems = _singles(world, "rejected")
-    for problem, text in zip(problems, TEXTS, strict=True):
-        path = f"/write/mine/{problem.twin.ref}/appeal/"
-        _send(world, "owner", path, problem=problem.ref, text=text)
-    return [
-        *_detail_pages(problems),
-        *_log_pages("appeal"),
-        *LOG,
-        ("owner", "/people/about-me.json"),
-    ]
+    path = "/write/mine/{twin}/appeal/"
+    form = {"problem": "{problem}", "text": "{text}"}
+    problems = _send_for_each(world, "rejected", "owner", path, **form)
+    own = [("owner", "/people/about-me.json")]
+    return [*_detail_pages(problems), *_log_pages("appeal"), *LOG, *own]
 
 
 def reasons(world: Any) -> Shown:
     """Write a moderator's reasons for decisions."""
-    problems = _singles(world, "held")
-    for problem, text in zip(problems, TEXTS, strict=True):
-        _send(
-            world,
-            "moderator",
-            "/moderate/act/",
-            action="reject",
-            pick=f"{problem.ref}:0",
-            text=text,
-        )
+    form = {"action": "reject", "pick": "{problem}:0", "text": "{text}"}
+    problems = _send_for_each(world, "held", "moderator", "/moderate/act/", **form)
     marks = Batch.objects.filter(reason__in=TEXTS[::EACH]).values_list("mark", flat=True)
     batches = [("admin", f"/moderate/batches/{mark}/") for mark in marks]
     assert len(batches) == len(TEXTS[::EACH])
@@ -172,10 +169,9 @@ def reasons(world: Any) -> Shown:
 
 def undo_reasons(world: Any) -> Shown:
     """Write a moderator's reasons for undoing decisions."""
-    problems = _singles(world, "held")
+    form = {"action": "reject", "pick": "{problem}:0", "text": "So."}
+    problems = _send_for_each(world, "held", "moderator", "/moderate/act/", **form)
     for problem, text in zip(problems, TEXTS, strict=True):
-        form = {"action": "reject", "pick": f"{problem.ref}:0", "text": "So."}
-        _send(world, "moderator", "/moderate/act/", **form)
         event = Event.objects.filter(problem=problem).latest("pk").pk
         _send(world, "moderator", "/moderate/undo/", event=event, reason=text)
     return [*_detail_pages(problems), *_log_pages("undo"), *LOG]
@@ -183,9 +179,8 @@ def undo_reasons(world: Any) -> Shown:
 
 def withdrawals(world: Any) -> Shown:
     """Write a contributor's reasons for withdrawing twins."""
-    problems = _singles(world, "valid")
-    for problem, text in zip(problems, TEXTS, strict=True):
-        _send(world, "owner", f"/write/mine/{problem.twin.ref}/withdraw/", reason=text)
+    path = "/write/mine/{twin}/withdraw/"
+    problems = _send_for_each(world, "valid", "owner", path, reason="{text}")
     return [*_detail_pages(problems), *_log_pages("withdraw"), *LOG]
 
 
@@ -218,7 +213,7 @@ def contests(world: Any) -> Shown:
     for some in (slice(0, 40), slice(40, None)):
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
             _send(world, "judge", f"/judge/contest/asked-{problem.pk}/", text=f"judge: {text}")
-        page = Page(w.browser_of(world, "moderator").get(page_of).content.decode())
+        page = Page(w.browser_of(world, "moderator").get(page_of).text)
         assert page.faults == []
         assert [text for text in TEXTS[some] if f"judge: {text}" not in page.text] == []
         for problem, text in zip(golds[some], TEXTS[some], strict=True):
@@ -240,7 +235,7 @@ def drafts(world: Any) -> Shown:
         _send(world, "owner", f"{path}save/", version=n, **form)
         other = {**form, "version": "0", "sentence_1": "y", "do": "submit"}
         for answer in (browser.get(path), browser.post(path, other)):
-            page = Page(answer.content.decode())
+            page = Page(answer.text)
             assert page.faults == [], text
             assert text in page.text, text
             assert text[:100] in page.values, text
@@ -256,7 +251,7 @@ def topics(world: Any) -> Shown:
         some = TEXTS[n : n + 3]
         titles, texts = (", ".join(f"{what} {text}" for text in some) for what in ("title", "text"))
         draft = start_draft(world.people["owner"], Topic(titles, texts, some))
-        page = Page(w.browser_of(world, "owner").get(f"/write/{draft.ref}/").content.decode())
+        page = Page(w.browser_of(world, "owner").get(f"/write/{draft.ref}/").text)
         assert page.faults == [], some
         assert titles in page.text
         assert texts in page.text
@@ -271,7 +266,7 @@ def documents(world: Any) -> Shown:
     browser, body = w.browser_of(world, "visitor"), "\n".join(f"{text}." for text in TEXTS)
     _send(world, "admin", "/admin/tables/people/document/add/", kind="consent", text=body)
     for path in ("/people/consent/", "/people/texts/consent/2/"):
-        page = Page(browser.get(path).content.decode())
+        page = Page(browser.get(path).text)
         assert page.faults == []
         assert [text for text in TEXTS if f"{text}." not in page.text] == []
     return []
@@ -295,7 +290,7 @@ def settings_of_the_site(world: Any) -> Shown:
         with override_settings(RULES=rules):
             for path in ("/people/texts/", "/people/login/"):
                 answer = browser.get(path)
-                page = Page(answer.content.decode())
+                page = Page(answer.text)
                 assert page.faults == []
                 assert f"title {some}" in page.text
                 assert f"by {some}" in page.text
@@ -309,7 +304,7 @@ def choices_of_admins(world: Any) -> Shown:
     for n, text in enumerate(TEXTS):
         form = choices(title=text[:100], contact=f"a@b {text[:100]}", words_to_flag=text[:100])
         answer = w.browser_of(world, "admin").post("/admin/settings/", {**form, "judges": "2"})
-        page = Page(answer.content.decode())
+        page = Page(answer.text)
         assert (answer.status_code, page.faults) == (422, []), text
         if text[:100].strip():
             assert any(text[:100].split()[0] in value for value in page.values), text
@@ -317,7 +312,7 @@ def choices_of_admins(world: Any) -> Shown:
             _send(world, "admin", "/admin/settings/", **form)
             pages.append(("admin", "/admin/log/"))
     for _role, path in pages[:1]:
-        assert Page(w.browser_of(world, "admin").get(path).content.decode()).faults == []
+        assert Page(w.browser_of(world, "admin").get(path).text).faults == []
     return []
 
 
@@ -335,7 +330,7 @@ def files_of_admins(world: Any) -> Shown:
         form = {"key": f"{n:032x}", "as_": "judging", "new_ids": "on", "file": file}
         answer = w.browser_of(world, "admin").post("/admin/import/", form, follow=True)
         assert answer.status_code in (200, 422), text
-        page = Page(answer.content.decode())
+        page = Page(answer.text)
         assert page.faults == [], text
         shown += answer.status_code == 200 and "can’t be imported" in page.text
     assert shown > 10
@@ -376,7 +371,7 @@ def _texts(answer: Any) -> list[str]:
         return _cells(answer.getvalue().decode())
     if answer["Content-Type"] == "application/json":
         return list(_strings(json.loads(answer.content)))
-    page = Page(answer.content.decode())
+    page = Page(answer.text)
     assert page.faults == []
     return [page.text, *page.values]
 
@@ -420,7 +415,7 @@ def test_hostile_user_names_are_shown_unchanged_and_inert(world: Any) -> None:
         pick = f"{problem.ref}:0"
         _send(world, "named", "/moderate/act/", action="reject", pick=pick, text="So.")
         for path in ("/", "/people/", "/people/invitations/", "/moderate/log/"):
-            page = Page(w.browser_of(world, "named").get(path).content.decode())
+            page = Page(w.browser_of(world, "named").get(path).text)
             assert page.faults == []
             assert person.name in page.text
         lines = w.browser_of(world, "named").get("/moderate/log.csv").getvalue()

@@ -17,15 +17,6 @@ from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import get_public_problems
 
-
-def _import(dataset: Dataset, as_: Any, **options: Any) -> Any:
-    return import_problems(dataset, as_, **options)
-
-
-def _twins(count: int = 4) -> Dataset:
-    return make_twins(count)
-
-
 FULL = Problem(
     id="child.1",
     sentence="The cup hit the jug and _ broke.",
@@ -40,8 +31,8 @@ FULL = Problem(
 
 def test_import_and_export_round_trip(database: Any) -> None:
     """The digest covers lineage, origin, extra, ids and order."""
-    data = Dataset([*_twins(), FULL])
-    made = _import(data, "valid")
+    data = Dataset([*make_twins(4), FULL])
+    made = import_problems(data, "valid")
     assert (made.added, made.known) == (len(data), 0)
     assert Dataset(map(as_problem, get_public_problems().order_by("pk"))).digest == data.digest
 
@@ -49,11 +40,11 @@ def test_import_and_export_round_trip(database: Any) -> None:
 def test_repeated_import_adds_only_new_problems(database: Any) -> None:
     from winosmith.web.problems.models import Event
 
-    data = _twins()
-    assert _import(Dataset(data[:3]), "valid").added == 3
-    made = _import(data, "valid")
+    data = make_twins(4)
+    assert import_problems(Dataset(data[:3]), "valid").added == 3
+    made = import_problems(data, "valid")
     assert (made.added, made.known) == (5, 3)
-    assert _import(data, "valid").added == 0
+    assert import_problems(data, "valid").added == 0
     assert (Row.objects.count(), Twin.objects.count()) == (8, 4)
     assert Event.objects.filter(kind="import", after="valid").count() == 8
 
@@ -66,15 +57,15 @@ def test_interrupted_import_can_be_resumed(database: Any, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _import(_twins(), "judging", on_progress=stop)
+        import_problems(make_twins(4), "judging", on_progress=stop)
     assert Row.objects.count() == 6
-    made = _import(_twins(), "judging")
+    made = import_problems(make_twins(4), "judging")
     assert (made.added, made.known) == (2, 6)
     assert all(problem.slots.count() == 3 for problem in Row.objects.all())
 
 
 def test_imported_slots_equal_those_of_open_slots(database: Any) -> None:
-    _import(_twins(2), "judging")
+    import_problems(make_twins(2), "judging")
     fields = [field.name for field in Slot._meta.fields if field.name != "id"]
     made = list(Slot.objects.order_by("place").values(*fields))
     Slot.objects.all().delete()
@@ -84,45 +75,45 @@ def test_imported_slots_equal_those_of_open_slots(database: Any) -> None:
 
 
 def test_imported_problems_are_found_as_lookalikes(database: Any) -> None:
-    _import(_twins(3), "valid")
-    found = find_lookalikes([_twins(3)[4]])
+    import_problems(make_twins(3), "valid")
+    found = find_lookalikes([make_twins(3)[4]])
     assert found[0].share == 1.0
 
 
 def test_imported_gold_needs_an_explanation_and_is_not_public(database: Any) -> None:
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
-        for problem in _twins(2)
+        for problem in make_twins(2)
     )
     with pytest.raises(InputError, match=r"gold\.explanation"):
-        _import(_twins(2), "gold")
+        import_problems(make_twins(2), "gold")
     assert Row.objects.count() == 0
-    assert _import(data, "gold").added == 4
+    assert import_problems(data, "gold").added == 4
     assert set(Gold.objects.values_list("explanation", "attention")) == {("It says so.", True)}
     assert not get_public_problems().exists()
 
 
 def test_embargo_in_the_file_or_as_an_option_is_applied(database: Any) -> None:
-    first, *rest = _twins(2)
-    _import(Dataset([replace(first, embargo=True), *rest]), "valid")
+    first, *rest = make_twins(2)
+    import_problems(Dataset([replace(first, embargo=True), *rest]), "valid")
     assert get_public_problems().count() == 3
-    other = Dataset(replace(problem, id=f"x{problem.id}", twin_id=None) for problem in _twins(2))
-    _import(other, "valid", embargo=True)
+    other = Dataset(replace(half, id=f"x{half.id}", twin_id=None) for half in make_twins(2))
+    import_problems(other, "valid", embargo=True)
     assert get_public_problems().count() == 3
 
 
 def test_data_card_describes_contributors_only_if_there_are_any(
     db: Any, ann: Any, visit: Any
 ) -> None:
-    _import(_twins(1), "valid")
+    import_problems(make_twins(1), "valid")
     for path in ("/card/", "/card/data-card.md"):
-        page = visit().get(path).content.decode()
+        page = visit().get(path).text
         assert "the rules for contributors were not applied" in page
         assert "Contributors get a random topic" not in page
         assert "volunteers" not in page
     Twin.objects.update(contributor=ann)
     for path in ("/card/", "/card/data-card.md"):
-        page = visit().get(path).content.decode()
+        page = visit().get(path).text
         assert "the rules for contributors were not applied" not in page
         assert "Contributors get a random topic" in page
 
@@ -148,44 +139,44 @@ def test_data_card_describes_contributors_only_if_there_are_any(
     ],
 )
 def test_invalid_problem_is_refused_before_anything_is_added(
-    db: Any, change: dict[str, Any], as_: str, reason: str
+    db: Any, change: dict[str, Any], as_: Any, reason: str
 ) -> None:
-    data = Dataset([*_twins(1), replace(FULL, **change)])
+    data = Dataset([*make_twins(1), replace(FULL, **change)])
     with pytest.raises(InputError, match=reason):
-        _import(data, as_)
+        import_problems(data, as_)
     assert Row.objects.count() == 0
 
 
 def test_ids_of_other_problems_are_refused_or_replaced(db: Any) -> None:
-    _import(_twins(2), "valid")
-    other = Dataset(replace(problem, sentence=f"Then {problem.sentence}") for problem in _twins(2))
+    import_problems(make_twins(2), "valid")
+    other = Dataset(replace(half, sentence=f"Then {half.sentence}") for half in make_twins(2))
     with pytest.raises(InputError, match="another problem"):
-        _import(other, "valid")
-    twin = Dataset([replace(_twins(2)[0], id="third")])
+        import_problems(other, "valid")
+    twin = Dataset([replace(make_twins(2)[0], id="third")])
     with pytest.raises(InputError, match="another twin"):
-        _import(twin, "valid")
-    assert _import(assign_new_ids(other, "key"), "valid").added == 4
-    assert _import(assign_new_ids(other, "key"), "valid").added == 0
+        import_problems(twin, "valid")
+    assert import_problems(assign_new_ids(other, "key"), "valid").added == 4
+    assert import_problems(assign_new_ids(other, "key"), "valid").added == 0
     assert Row.objects.count() == 8
 
 
 def test_a_corrected_answer_is_not_lost_in_silence(db: Any) -> None:
     """An import changes no problem, so a file with another key is refused with the way out."""
-    (first, second), third = _twins(1), replace(_twins(2)[2], twin_id=None)
-    _import(Dataset([replace(first, answer=None), second, third]), "valid")
+    (first, second), third = make_twins(1), replace(make_twins(2)[2], twin_id=None)
+    import_problems(Dataset([replace(first, answer=None), second, third]), "valid")
     right = Dataset([first, second, replace(third, answer=1 - third.answer)])
     for changed in (right.select([0, 1]), right.select([2])):
         with pytest.raises(InputError, match="without this answer"):
-            _import(changed, "valid")
-    assert _import(assign_new_ids(right, "key"), "valid").added == 3
-    assert _import(Dataset([first.blind(), second.blind()]), "valid").known == 2
+            import_problems(changed, "valid")
+    assert import_problems(assign_new_ids(right, "key"), "valid").added == 3
+    assert import_problems(Dataset([first.blind(), second.blind()]), "valid").known == 2
 
 
 def test_new_ids_preserve_twins_and_lineages() -> None:
-    root = _twins(1)[0]
+    root = make_twins(1)[0]
     child = replace(FULL, lineage=Lineage(root.id, root.id))
     stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))
-    old = Dataset([*_twins(1), child, stranger], "set")
+    old = Dataset([*make_twins(1), child, stranger], "set")
     new = assign_new_ids(old, "key")
     assert new.twins == old.twins
     assert new[2].lineage == Lineage(new[0].id, new[0].id)

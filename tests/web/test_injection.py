@@ -56,7 +56,7 @@ def sent(ready_site: Any) -> Iterator[list[dict[str, str]]]:
             )
             assert answer.status_code == 302, (text, _complaints(answer))
             mine = client.get(answer["Location"])
-            assert Page(mine.content.decode()).faults == []
+            assert Page(mine.text).faults == []
             forms.append(form)
         Problem.objects.update(state="valid")
         yield forms
@@ -70,7 +70,7 @@ def filled(sent: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
 
 
 def _complaints(answer: Any) -> list[str]:
-    return re.findall(r'class="(?:error|fault)[^>]*>([^<]+)', answer.content.decode())
+    return re.findall(r'class="(?:error|fault)[^>]*>([^<]+)', answer.text)
 
 
 def test_at_least_60_different_texts_have_no_blank() -> None:
@@ -85,7 +85,7 @@ def test_list_and_problem_pages_show_texts_unchanged(
     path: str | None = "/problems/"
     client = visit()
     while path:
-        html = client.get(path).content.decode()
+        html = client.get(path).text
         page = Page(html)
         assert page.faults == []
         shown |= set(page.sentences)
@@ -93,7 +93,7 @@ def test_list_and_problem_pages_show_texts_unchanged(
         path = "/problems/" + older[1].replace("&amp;", "&") if older else None
     assert shown == {form[f"sentence_{half}"] for form in filled for half in (1, 2)}
     for problem in Problem.objects.all()[::2]:
-        page = Page(client.get(f"/problems/{problem.ref}/").content.decode())
+        page = Page(client.get(f"/problems/{problem.ref}/").text)
         assert page.faults == []
         assert problem.sentence in page.sentences
         assert set(problem.options) <= {option.strip() for option in page.options}
@@ -108,7 +108,7 @@ def test_hostile_query_parameters_are_inert(db: Any, visit: Any) -> None:
         for text in texts:
             answer = visit().get(path, dict.fromkeys(names, text))
             assert answer.status_code in (200, 422), (path, text)
-            assert Page(answer.content.decode()).faults == [], (path, text)
+            assert Page(answer.text).faults == [], (path, text)
             said = answer.headers.values()
             assert not any("evil" in value or "ran=1" in value for value in said)
 
@@ -118,7 +118,7 @@ def test_hostile_account_names_are_refused(db: Any, visit: Any) -> None:
         form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
         answer = visit().post("/people/join/", form)
         if answer.status_code != 302:
-            assert Page(answer.content.decode()).faults == [], text
+            assert Page(answer.text).faults == [], text
     allowed = re.compile(r"[\w.@+-]+")
     assert all(allowed.fullmatch(name) for name in Person.objects.values_list("name", flat=True))
 

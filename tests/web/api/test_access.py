@@ -114,7 +114,7 @@ def test_only_tokens_in_the_bearer_header_are_accepted(world: Any, tokens: dict[
         ):
             assert answer.status_code == 401
             assert not answer.cookies
-            assert text not in answer.content.decode()
+            assert text not in answer.text
 
 
 def test_hidden_problem_looks_like_a_missing_one(world: Any, tokens: dict[str, Any]) -> None:

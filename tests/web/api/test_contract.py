@@ -90,7 +90,7 @@ def test_problem_in_the_api_matches_its_page_for_each_role(
         assert one["state"] == half.state
         assert (one["judged"] is None) == (judged is None)
         assert (one["waits_until"] is None) == (until is None)
-        assert (f"/perturb/{half.ref}/" in page.content.decode()) == may_perturb
+        assert (f"/perturb/{half.ref}/" in page.text) == may_perturb
         if one is told:
             assert told["may_perturb"] == may_perturb
     assert told["public"] == shown["public"]

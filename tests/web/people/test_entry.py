@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.web.conftest import BOTH, PASSWORD
 from tests.web.making import fresh
+from tests.web.test_authorisation import FORGED
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import lease_next_problem
@@ -50,10 +51,9 @@ def _get_person(name: str) -> Any:
 
 
 def test_sign_up_logs_in_and_gives_no_role(db: Any, visit: Any) -> None:
-    """Roles in the form are ignored."""
+    """Roles and identities in the form are ignored."""
     browser = visit()
-    forged = dict.fromkeys(("is_superuser", "is_moderator", "is_judge"), "1") | {"role": "admin"}
-    answer = browser.post("/people/join/", {**TYPED, **forged, "next": "/people/texts/"})
+    answer = browser.post("/people/join/", {**FORGED, **TYPED, "next": "/people/texts/"})
     assert (answer.status_code, answer.headers["Location"]) == (302, "/people/texts/")
     ann = _get_person("Ann")
     assert browser.get("/people/").context["person"] == ann

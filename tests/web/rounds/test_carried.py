@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import everything
 from tests.web.making import fresh
 from tests.web.rounds.conftest import CHANCE, TWINS, WORDS
 from tests.web.rounds.making import SMALL, carried_out, fill
 from winosmith.report import percent
+from winosmith.web._site import DONE, is_site_file
 from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.rounds import running, running as rules
@@ -93,9 +95,15 @@ def test_mirror_filter_removes_whole_twins_with_margins(db: Any, visit: Any) -> 
     assert len(gone) > 10
     assert all("with a margin of" in place.reason for place in gone)
     assert len({place.problem.twin_id for place in gone}) == len(gone) / 2
-    page = visit().get("/rounds/round/one/").content.decode()
+    page = visit().get("/rounds/round/one/").text
     assert "filter (mirror)" in page
     assert "filtered separately (before the filter:" in page
+
+
+def test_backup_contains_every_file_of_a_round(carried: Any) -> None:
+    files = everything(carried.found.folder)
+    assert [name for name in files if not is_site_file(f"rounds/one/results/{name}")] == []
+    assert DONE.name in files
 
 
 def test_storing_results_again_changes_nothing(database: Any, carried: Any, stored: Any) -> None:

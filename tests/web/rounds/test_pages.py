@@ -22,6 +22,8 @@ from winosmith.web.rounds.models import Place, Round
 from winosmith.web.rounds.results import erase_remaining_texts
 from winosmith.web.rounds.running import publish_round
 
+pytestmark = pytest.mark.usefixtures("db")
+
 
 def _get_text(answer: Any) -> str:
     return str(answer.getvalue().decode())
@@ -35,9 +37,7 @@ def _get_files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]
     }
 
 
-def test_unpublished_round_is_visible_only_to_moderators(
-    db: Any, stored: Any, eva: Any, visit: Any
-) -> None:
+def test_unpublished_round_is_visible_only_to_moderators(stored: Any, eva: Any, visit: Any) -> None:
     made = stored(published=False)
     moderator, visitor = visit(eva), visit()
     assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 404
@@ -90,7 +90,7 @@ def test_admin_starts_stops_and_resumes_a_round(
     assert states() == ("done", "done")
 
 
-def test_page_shows_the_numbers_of_the_record(db: Any, stored: Any, visit: Any) -> None:
+def test_page_shows_the_numbers_of_the_record(stored: Any, visit: Any) -> None:
     made = stored()
     page = _plain(_get_text(visit().get("/rounds/round/one/")))
     build = made.record["build"]
@@ -118,7 +118,7 @@ LOST = (
 )
 
 
-def test_page_reports_that_vectors_ignore_the_answer(db: Any, stored: Any, visit: Any) -> None:
+def test_page_reports_that_vectors_ignore_the_answer(stored: Any, visit: Any) -> None:
     made = stored()
     for step in made.record["build"]["funnel"]["steps"]:
         step["dropped"] = {}
@@ -133,7 +133,7 @@ def test_page_reports_that_vectors_ignore_the_answer(db: Any, stored: Any, visit
     assert "of the kept problems are predicted by a linear model" not in page
 
 
-def test_solver_trained_on_the_problems_has_no_accuracy(db: Any, visit: Any) -> None:
+def test_solver_trained_on_the_problems_has_no_accuracy(visit: Any) -> None:
     admin = Person.objects.create_user("root")
     for half in "ba":
         problem = single(f"public-{half}")
@@ -144,7 +144,7 @@ def test_solver_trained_on_the_problems_has_no_accuracy(db: Any, visit: Any) -> 
     assert "is the accuracy of the best solver60.0 %" in page
 
 
-def test_kept_and_dropped_files_together_are_the_pool(db: Any, stored: Any, visit: Any) -> None:
+def test_kept_and_dropped_files_together_are_the_pool(stored: Any, visit: Any) -> None:
     made = stored()
     files = _get_files(visit())
     assert len(files["kept"]) == made.record["build"]["kept"]
@@ -161,7 +161,7 @@ def test_kept_and_dropped_files_together_are_the_pool(db: Any, stored: Any, visi
     "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
 )
 def test_problem_that_is_no_longer_public_leaves_the_round(
-    db: Any, stored: Any, wren: Any, visit: Any, change: dict[str, Any]
+    stored: Any, wren: Any, visit: Any, change: dict[str, Any]
 ) -> None:
     made = stored()
     root = Place.objects.filter(round=made, root=0).get().problem
@@ -188,7 +188,7 @@ def _plain(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def test_report_is_sandboxed(db: Any, stored: Any, visit: Any) -> None:
+def test_report_is_sandboxed(stored: Any, visit: Any) -> None:
     stored()
     answer = visit().get("/rounds/round/one/report/")
     policy = answer["Content-Security-Policy"]
@@ -200,7 +200,7 @@ def test_report_is_sandboxed(db: Any, stored: Any, visit: Any) -> None:
 
 
 def test_contributors_see_flags_only_of_their_own_problems(
-    db: Any, stored: Any, wren: Any, person: Any, visit: Any
+    stored: Any, wren: Any, person: Any, visit: Any
 ) -> None:
     made = stored()
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
@@ -225,7 +225,7 @@ def test_contributors_see_flags_only_of_their_own_problems(
 
 
 def test_flags_are_hidden_until_the_round_is_published(
-    db: Any, stored: Any, wren: Any, eva: Any, visit: Any
+    stored: Any, wren: Any, eva: Any, visit: Any
 ) -> None:
     """Moderators see them earlier."""
     made = stored(published=False)
@@ -237,16 +237,14 @@ def test_flags_are_hidden_until_the_round_is_published(
     assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_get_text(page))
 
 
-def test_published_round_changes_no_problem(db: Any, stored: Any) -> None:
+def test_published_round_changes_no_problem(stored: Any) -> None:
     stored()
     states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
     assert states == {("valid", False, False, False)}
     assert not Event.objects.exists()
 
 
-def test_erasure_deletes_the_sentences_in_all_rounds(
-    db: Any, stored: Any, wren: Any, visit: Any
-) -> None:
+def test_erasure_deletes_the_sentences_in_all_rounds(stored: Any, wren: Any, visit: Any) -> None:
     """Even those in a later round without any of the person's problems."""
     made = stored()
     source = made.folder
@@ -270,7 +268,7 @@ def test_erasure_deletes_the_sentences_in_all_rounds(
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
-def test_erasure_deletes_the_pool_of_an_unfinished_round(db: Any, wren: Any, state: str) -> None:
+def test_erasure_deletes_the_pool_of_an_unfinished_round(wren: Any, state: str) -> None:
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder
     folder.mkdir(parents=True)

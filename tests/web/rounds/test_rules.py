@@ -9,18 +9,24 @@ from tests.web.rounds.making import SMALL, fill
 from tests.web.together import at_once
 from winosmith.build import FilterRecipe
 from winosmith.errors import InputError, RecipeError
+from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.rounds import running as rules
 from winosmith.web.rounds.models import Place, Round, get_stage_label
 from winosmith.web.rounds.running import create_round
+
+
+@pytest.fixture
+def pool(db: Any) -> None:
+    """Create the smallest pool of a round: 20 public problems."""
+    fill(10)
 
 
 def _start(name: str = "one", **table: Any) -> Any:
     return create_round(name, {**SMALL, **table})
 
 
-def test_round_starts_with_the_defaults_of_the_site(db: Any) -> None:
+def test_round_starts_with_the_defaults_of_the_site(pool: None) -> None:
     """It runs the site's models and a trained one, and votes drop no problem."""
-    fill(10)
     made = _start()
     assert (made.state, made.busy, made.last) == ("waiting", True, None)
     assert [own["name"] for own in made.recipe["solvers"]] == [
@@ -37,20 +43,15 @@ def test_each_filter_has_a_label_and_an_explanation(db: Any) -> None:
         assert Place(stage=method, reason="as it stands").explanation != "as it stands"
 
 
-def test_recipe_cannot_name_files_for_its_pool(db: Any) -> None:
+def test_recipe_cannot_name_files_for_its_pool(pool: None) -> None:
     """The pool and the votes are always the site's."""
-    fill(10)
     made = _start(data="/etc/passwd", votes_file="/etc/passwd", format="csv")
     assert not {"data", "votes_file", "format"} & made.recipe.keys()
 
 
-def test_only_active_admins_can_publish(db: Any, person: Any, eva: Any) -> None:
-    fill(10)
+def test_only_active_admins_can_publish(pool: None, person: Any, eva: Any) -> None:
     made = _start()
-    for who in (
-        eva,
-        person("gone", is_superuser=True, is_active=False),
-    ):
+    for who in (eva, person("gone", is_superuser=True, is_active=False)):
         with pytest.raises(InputError, match="admins"):
             rules.publish_round(who, made)
 
@@ -66,22 +67,20 @@ def test_only_active_admins_can_publish(db: Any, person: Any, eva: Any) -> None:
     ],
 )
 def test_invalid_name_or_recipe_is_refused(
-    db: Any, name: str, table: dict[str, Any], why: str
+    pool: None, name: str, table: dict[str, Any], why: str
 ) -> None:
-    fill(10)
     with pytest.raises((InputError, RecipeError), match=why):
         _start(name, **table)
     assert not Round.objects.exists()
 
 
-def test_too_small_pool_is_refused(db: Any) -> None:
-    fill(9)
+def test_too_small_pool_is_refused(pool: None) -> None:
+    Problem.objects.filter(twin=Twin.objects.latest("pk")).update(embargo=True)
     with pytest.raises(InputError, match="20 public problems; there are 18"):
         _start()
 
 
-def test_second_unfinished_round_is_refused(db: Any) -> None:
-    fill(10)
+def test_second_unfinished_round_is_refused(pool: None) -> None:
     first = _start()
     with pytest.raises(InputError, match="one is not finished"):
         _start(name="two")
@@ -114,8 +113,7 @@ def test_round_is_cancelled_once_from_two_pages(database: Any, adam: Any) -> Non
         rules.resume_round(made)
 
 
-def test_round_is_cancelled_or_published_only_once(db: Any) -> None:
-    fill(10)
+def test_round_is_cancelled_or_published_only_once(pool: None) -> None:
     made = _start()
     with pytest.raises(InputError, match="not finished"):
         rules.publish_round(None, made)
