@@ -17,14 +17,12 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from tests.waiting import LONGEST
-from tests.web.serving import PASSWORD
+from tests.web.conftest import DATABASES, PASSWORD
 from trials.crowd.postgres import postgres_server
 from winosmith.web import wsgi
 
 WAITED = LONGEST / 2
 """Seconds in which the slowest machine answers requests that don't wait for a lasting lock."""
-
-DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.postgres))
 
 TABLES = """
 from django.apps import apps

@@ -17,6 +17,7 @@ from django.core.management import call_command
 from django.db import close_old_connections, connection
 
 from tests import forking
+from tests.web.conftest import LONG_DATABASES
 from winosmith.web import SiteRules
 from winosmith.web._lock import writing
 from winosmith.web._rules import SiteRules as Rules, read_settings
@@ -115,10 +116,7 @@ NUMBERED = "auth_group_permissions"
 """An unused table of Django; on PostgreSQL, its row ids have four bytes or eight."""
 
 
-@pytest.mark.parametrize(
-    "database",
-    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long])],
-)
+@pytest.mark.parametrize("database", LONG_DATABASES)
 def test_new_site_has_the_tables_of_its_migrations(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

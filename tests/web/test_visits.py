@@ -69,7 +69,7 @@ def test_visits_show_every_page_template(refs: dict[str, str]) -> None:
         answer = _open(visit, refs)
         if answer.status_code != visit.status or "text/html" not in answer["Content-Type"]:
             others.append((str(visit), answer.status_code, answer.get("Content-Type")))
-        footer = re.search(r'class="version">winosmith (.*?)<', answer.content.decode())
+        footer = re.search(r'class="version">winosmith (.*?)<', answer.text)
         if footer and footer[1] != __version__:
             others.append((str(visit), footer[0], ""))
         shown |= {str(template.name) for template in answer.templates}

@@ -1,4 +1,4 @@
-"""The worker processes of the server: slow clients, long files, signals and replacement."""
+"""The server's processes and its WSGI application: slow clients, long files, signals, forks."""
 
 import contextlib
 import multiprocessing
@@ -9,10 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from wsgiref.util import setup_testing_defaults
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
+from tests import forking
 from tests.waiting import LONGEST, until
 from winosmith.web import _worker, wsgi
 from winosmith.web.jobs import Child
@@ -310,18 +313,34 @@ def test_addresses_of_long_files_match_the_pattern(site: Any) -> None:
     assert not wsgi.LONG_FILE_PATH.search(reverse("rounds:progress", args=["one"]))
 
 
-@pytest.mark.long
-def test_slow_clients_do_not_stop_other_users(trials: None) -> None:
-    """60 clients send or read a byte per second."""
-    from crowd.scenario import make_place
-    from crowd.slow import Slowness, open_door, serve_site, time_others
+SECONDS = 60
+"""After this time, a child that hangs is ended."""
 
-    how = Slowness(clients=60, people=3, seconds=3, warm=2, public=600, workers=2)
-    with (
-        make_place("sqlite") as where,
-        serve_site(where, how) as site,
-        open_door("direct", site) as url,
-    ):
-        found = time_others(url, site.people, how)
-    assert (found.unanswered, found.errors) == (0, [])
-    assert len(found.times) > 10
+
+def _request(path: str, method: str = "GET") -> tuple[str, bytes]:
+    """Return the status and the body of the application's response."""
+    environ: dict[str, Any] = {"PATH_INFO": path, "REQUEST_METHOD": method}
+    setup_testing_defaults(environ)
+    told: list[str] = []
+    answer = wsgi.application(environ, lambda status, _: told.append(status))
+    body = b"".join(answer)
+    getattr(answer, "close", lambda: None)()
+    return told[0], body
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/static/no-such-file"])
+def test_forked_process_answers_like_its_parent(database: Any, path: str) -> None:
+    expected = _request(path)
+    connection.close()
+    for _ in range(20):
+        child = os.fork()
+        if not child:
+            forking.tell_when_late(SECONDS, end=True)
+            os._exit(0 if _request(path) == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_head_has_no_body(database: Any) -> None:
+    for path in ("/", "/download/problems.jsonl"):
+        assert _request(path)[0] == "200 OK"
+        assert _request(path, "HEAD") == ("200 OK", b"")
