@@ -128,29 +128,6 @@ def test_server_can_start_after_a_kill(typed: Any) -> None:
     assert site.start().get("/").status == 200
 
 
-@pytest.mark.long
-def test_killed_worker_is_replaced(typed: Any) -> None:
-    site = typed()
-    children = Path(f"/proc/{site.process.pid}/task/{site.process.pid}/children")
-    if not children.exists():
-        pytest.skip("the kernel does not list children")
-    before = _wait_for_two_workers(children, without="")
-    os.kill(int(before[0]), signal.SIGKILL)
-    assert site.get("/").status == 200
-    _wait_for_two_workers(children, without=before[0])
-    assert all(site.get("/healthz").status == 200 for _ in range(5))
-
-
-def _wait_for_two_workers(children: Path, without: str) -> list[str]:
-    """Return the process ids of two workers, once `without` is not among them."""
-
-    def two() -> list[str]:
-        now = children.read_text().split()
-        return [] if len(now) < 2 or without in now else now
-
-    return until(two)
-
-
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_open_request_is_answered_before_the_server_ends(typed: Any, sign: int, code: int) -> None:
     """Ctrl-C reaches the workers too; SIGTERM only the server. Then the database is one file."""
