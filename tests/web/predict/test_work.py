@@ -1,4 +1,4 @@
-"""Claiming predictions, storing outcomes, and which problems models may see."""
+"""Claiming predictions, storing results, and which problems models may see."""
 
 import itertools
 import os
@@ -62,8 +62,8 @@ def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> li
     """Claim and predict a batch; return the batch size of each call."""
     tasks = process.claim_tasks(model, most, 60)
     made, sizes = study.MadeSolver(solver, "d", "r"), []
-    found = process.predict_tasks(made, tasks, limit, lambda batch: sizes.append(len(batch)))
-    process.store_outcomes(found)
+    process.predict_tasks(made, tasks, limit, lambda batch: sizes.append(len(batch)))
+    process.store_results(tasks)
     return sizes
 
 
@@ -227,7 +227,8 @@ def test_answer_after_the_timeout_is_ignored(model: Any) -> None:
     asked(1)
     [task] = process.claim_tasks(model, 10, 60)
     asking.release_tasks("one", timed_out=True)
-    process.store_outcomes([process.Outcome(task, (1.0, 0.0), 9.0)])
+    task.complete([1.0, 0.0], 9.0)
+    process.store_results([task])
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 

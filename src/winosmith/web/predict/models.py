@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import ClassVar
 
 from django.db import models
@@ -9,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy as _
 
 from winosmith import Problem as Datum
+from winosmith.prediction import find_best_options
 
 
 class Model(models.Model):
@@ -117,6 +120,28 @@ class Prediction(models.Model):
         problem = self.problem
         pronoun = problem.record.get("pronoun")
         return Datum(problem.ref, problem.sentence, tuple(problem.options), pronoun=pronoun)
+
+    def complete(self, scores: list[float], seconds: float) -> None:
+        """Set the result: one finite score per option. The caller stores it.
+
+        In a batch, `seconds` is the mean duration of its tasks.
+        """
+        best = find_best_options(scores)
+        self._set_input(seconds)
+        self.stand, self.error, self.scores = Status.DONE, "", scores
+        self.choice, self.tie, answer = best[0], len(best) > 1, self.problem.answer
+        self.right = None if answer is None or self.tie else best[0] == answer
+
+    def fail(self, error: str, seconds: float, *, late: bool) -> None:
+        """Set the reason for missing scores, as a message for users."""
+        self._set_input(seconds)
+        self.stand, self.error = Status.LATE if late else Status.FAILED, error
+
+    def _set_input(self, seconds: float) -> None:
+        datum = self.model_input
+        shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
+        self.input = hashlib.sha256(shown.encode()).hexdigest()
+        self.seconds = round(seconds, 4)
 
     @property
     def failure_reason(self) -> str:

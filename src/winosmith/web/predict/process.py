@@ -8,8 +8,6 @@ without a result are those on which it was working.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
 import os
@@ -20,10 +18,9 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from django.conf import settings
 from django.db import Error, connection
@@ -33,7 +30,6 @@ from django.utils.translation import gettext_noop
 
 from winosmith.chat import ChatError
 from winosmith.errors import DataError, InputError, require
-from winosmith.prediction import find_best_options
 from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
@@ -51,49 +47,6 @@ MAX_TRIES = 3
 """Number of process crashes on a problem after which its prediction is marked as failed."""
 
 CRASHED = gettext_noop("The model crashed several times on this sentence.")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of a prediction task.
-
-    Attributes:
-        task: The claimed prediction.
-        scores: One finite score per option; empty if there are none.
-        seconds: The duration; in a batch, the mean duration of its tasks.
-        error: The reason for missing scores, as a message for users.
-        timed_out: Whether the reason is a timeout.
-    """
-
-    task: Prediction
-    scores: tuple[float, ...] = ()
-    seconds: float = 0.0
-    error: str = ""
-    timed_out: bool = False
-
-    def make_row_values(self) -> dict[str, Any]:
-        datum = self.task.model_input
-        shown = json.dumps([datum.sentence, datum.options, datum.pronoun], ensure_ascii=False)
-        columns: dict[str, Any] = {
-            "seconds": round(self.seconds, 4),
-            "answered_at": timezone.now(),
-            "leased_until": None,
-            "input": hashlib.sha256(shown.encode()).hexdigest(),
-        }
-        if not self.scores:
-            stand = Status.LATE if self.timed_out else Status.FAILED
-            return {**columns, "stand": stand, "error": TOO_LATE if self.timed_out else self.error}
-        best = find_best_options(self.scores)
-        answer, tie = self.task.problem.answer, len(best) > 1
-        return {
-            **columns,
-            "stand": Status.DONE,
-            "scores": list(self.scores),
-            "choice": best[0],
-            "right": None if answer is None or tie else best[0] == answer,
-            "tie": tie,
-            "error": "",
-        }
 
 
 def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Prediction]:
@@ -123,10 +76,16 @@ def claim_tasks(model: Model, max_tasks: int, lease_seconds: float) -> list[Pred
     return rows
 
 
-def store_outcomes(outcomes: Sequence[Outcome]) -> None:
+RESULT_FIELDS = ("stand", "scores", "choice", "right", "tie", "input", "seconds", "error")
+
+
+def store_results(tasks: Sequence[Prediction]) -> None:
     with writing():
-        for outcome in outcomes:
-            get_waiting_predictions([outcome.task.pk]).update(**outcome.make_row_values())
+        for task in tasks:
+            result = {name: getattr(task, name) for name in RESULT_FIELDS}
+            get_waiting_predictions([task.pk]).update(
+                **result, answered_at=timezone.now(), leased_until=None
+            )
 
 
 def _get_claimable_predictions(model: Model) -> QuerySet[Prediction]:
@@ -171,8 +130,8 @@ def adapt_batch_size(size: int, seconds: float, tasks: int, *, minimum: int) -> 
 
 def predict_tasks(
     made_solver: MadeSolver, tasks: Sequence[Prediction], limit: float, on_start: OnStart
-) -> list[Outcome]:
-    """Predict the answers for some tasks; call `on_start` before each call of the solver.
+) -> None:
+    """Set the results of some tasks; call `on_start` before each call of the solver.
 
     If a batch fails, its problems are solved one at a time, so a bad sentence affects only itself.
     An error after `limit` seconds counts as a timeout.
@@ -180,43 +139,44 @@ def predict_tasks(
     if made_solver.concurrency > 1:
         on_start(tasks)
         with ThreadPoolExecutor(made_solver.concurrency) as pool:
-            return list(pool.map(lambda task: _predict_one(made_solver, task, limit), tasks))
+            list(pool.map(lambda task: _predict_one(made_solver, task, limit), tasks))
+        return
     if len(tasks) > 1:
         on_start(tasks)
         try:
-            return _predict_batch(made_solver, tasks)
+            _predict_batch(made_solver, tasks)
+            return
         except Exception:  # noqa: BLE001 - retried one at a time
             _LOG.info("a batch of %d failed; its problems are solved one at a time", len(tasks))
-    found = []
     for task in tasks:
         on_start([task])
-        found.append(_predict_one(made_solver, task, limit))
-    return found
+        _predict_one(made_solver, task, limit)
 
 
-def _predict_one(made_solver: MadeSolver, task: Prediction, limit: float) -> Outcome:
+def _predict_one(made_solver: MadeSolver, task: Prediction, limit: float) -> None:
     start = time.monotonic()
     try:
-        return _predict_batch(made_solver, [task])[0]
+        _predict_batch(made_solver, [task])
     except Exception as error:  # noqa: BLE001 - the others continue
         seconds = time.monotonic() - start
         _LOG.warning("a prediction failed: %s: %s", type(error).__name__, error)
         reason = next(text for kind, text in _REASONS if isinstance(error, kind))
-        return Outcome(task, (), seconds, reason, timed_out=seconds >= limit * 0.95)
+        late = seconds >= limit * 0.95
+        task.fail(TOO_LATE if late else reason, seconds, late=late)
 
 
-def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> list[Outcome]:
+def _predict_batch(made_solver: MadeSolver, tasks: Sequence[Prediction]) -> None:
     start = time.monotonic()
     results = made_solver.solver.score([task.model_input for task in tasks])
     seconds = (time.monotonic() - start) / len(tasks)
     if len(results) != len(tasks):
         raise DataError(f"the solver returned {len(results)} results for {len(tasks)} problems")
-    found = []
-    for task, scores in zip(tasks, results, strict=True):
+    pairs = list(zip(tasks, results, strict=True))
+    for task, scores in pairs:
         if len(scores) != len(task.problem.options) or not all(map(math.isfinite, scores)):
             raise DataError("the solver must return a finite score for each option")
-        found.append(Outcome(task, tuple(map(float, scores)), seconds))
-    return found
+    for task, scores in pairs:
+        task.complete(list(map(float, scores)), seconds)
 
 
 GRACE = 1.0
@@ -251,13 +211,13 @@ class LoadedModel:
         self.limit = float(site.rules.model_seconds)
         self.batch_size = made.concurrency
         self.next_sweep = 0.0
-        self.outcomes: list[Outcome] = []
+        self.finished: list[Prediction] = []
         limit_gb = getattr(rule.settings, "memory_gb", None)
         self.max_bytes = limit_gb * 2.0**30 if limit_gb else _measure_memory() + GROWTH_GB * 2.0**30
 
     def run(self) -> None:
         """Predict until the process uses too much memory."""
-        while self.outcomes or _measure_memory() < self.max_bytes:
+        while self.finished or _measure_memory() < self.max_bytes:
             try:
                 if not self._predict_next_batch():
                     time.sleep(POLL_SECONDS)
@@ -268,25 +228,24 @@ class LoadedModel:
 
     def _predict_next_batch(self) -> bool:
         room = self.batch_size if _measure_memory() < self.max_bytes else 0
-        with writing() if self.outcomes else nullcontext():
-            if self.outcomes:
-                store_outcomes(self.outcomes)
+        with writing() if self.finished else nullcontext():
+            if self.finished:
+                store_results(self.finished)
             tasks = claim_tasks(self.model, room, self.limit + 30)
-        self.outcomes = []
+        self.finished = []
         if tasks:
             start = time.monotonic()
             limit = self.limit + (SOLVER_GRACE if self.made.concurrency > 1 else GRACE)
-            self.outcomes = predict_tasks(
-                self.made, tasks, self.limit, lambda _tasks: set_time_limit(limit)
-            )
+            predict_tasks(self.made, tasks, self.limit, lambda _tasks: set_time_limit(limit))
             set_time_limit(0)
+            self.finished = tasks
             took = time.monotonic() - start
             self.batch_size = adapt_batch_size(
                 self.batch_size, took, len(tasks), minimum=self.made.concurrency
             )
             if not tasks[0].urgent:
-                store_outcomes(self.outcomes)
-                self.outcomes = []
+                store_results(tasks)
+                self.finished = []
                 time.sleep(min(took, MAX_PAUSE))  # pages and other models have priority
             return True
         if time.monotonic() < self.next_sweep:
