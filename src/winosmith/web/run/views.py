@@ -375,10 +375,8 @@ register = template.Library()
 FORMAT_TITLES: dict[str, Any] = {one.name: one.title for one in formats.FORMATS} | files.OWN_FORMATS
 register.filter("format_title", lambda name: FORMAT_TITLES.get(name, name))
 
-REQUEST_FORMS: dict[str, type[Form]] = {
-    STUDY: studies.StudyForm,
-    **{form.kind: form for form in (files.ImportForm, human_tests.TestForm, *STUDY_FORMS.values())},
-}
+_JOB_FORMS: list[type[Any]] = [files.ImportForm, human_tests.TestForm, *STUDY_FORMS.values()]
+REQUEST_FORMS = {STUDY: studies.StudyForm, **{form.kind: form for form in _JOB_FORMS}}
 
 OTHER_LABELS = {
     "name": gettext_lazy("Name"),
