@@ -45,9 +45,13 @@ from winosmith.web.run.choices import (
     get_value_label,
     lock_settings,
 )
-from winosmith.web.run.dashboard import make_dashboard_context
+from winosmith.web.run.dashboard import (
+    count_incomplete,
+    list_setup_steps,
+    list_site_faults,
+    make_dashboard_context,
+)
 from winosmith.web.run.files import CHUNK_BYTES, get_max_bytes, store_chunk
-from winosmith.web.run.steps import count_incomplete, list_setup_steps, list_site_faults
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import close_and_queue_results, count_sittings
 
@@ -376,7 +380,10 @@ FORMAT_TITLES: dict[str, Any] = {one.name: one.title for one in formats.FORMATS}
 register.filter("format_title", lambda name: FORMAT_TITLES.get(name, name))
 
 _JOB_FORMS: list[type[Any]] = [files.ImportForm, human_tests.TestForm, *STUDY_FORMS.values()]
-REQUEST_FORMS = {STUDY: studies.StudyForm, **{form.kind: form for form in _JOB_FORMS}}
+REQUEST_FORMS: dict[str, type[Any]] = {
+    STUDY: studies.StudyForm,
+    **{form.kind: form for form in _JOB_FORMS},
+}
 
 OTHER_LABELS = {
     "name": gettext_lazy("Name"),

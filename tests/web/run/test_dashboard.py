@@ -18,8 +18,13 @@ from winosmith.web.judge.models import Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Twin
 from winosmith.web.run.choices import SettingsForm, change_settings
-from winosmith.web.run.dashboard import compute_statistics, draw_plots, make_funnel_rows
-from winosmith.web.run.steps import count_incomplete, list_setup_steps
+from winosmith.web.run.dashboard import (
+    compute_statistics,
+    count_incomplete,
+    draw_plots,
+    list_setup_steps,
+    make_funnel_rows,
+)
 
 pytestmark = pytest.mark.usefixtures("db")
 
