@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from tests import forking
 from tests.waiting import LONGEST, until
-from winosmith.web import _worker, wsgi
+from winosmith.web import hosting, wsgi
 from winosmith.web.jobs import Child
 
 ASKED = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -35,7 +35,7 @@ class Answering:
 
         def answer() -> None:
             wsgi._pages = pages
-            _worker.answer_requests(self.door, connections, prepare=lambda: None)
+            hosting.answer_requests(self.door, connections, prepare=lambda: None)
 
         self.process = multiprocessing.get_context("fork").Process(target=answer)
         self.process.start()
@@ -108,7 +108,7 @@ BEGUN = {
 @pytest.mark.parametrize("begun", BEGUN)
 def test_incomplete_request_occupies_no_thread(start_worker: Any, begun: str) -> None:
     worker = start_worker(_hello)
-    slow = [worker.connect(BEGUN[begun]) for _ in range(3 * _worker.THREADS)]
+    slow = [worker.connect(BEGUN[begun]) for _ in range(3 * hosting.THREADS)]
     for wire in slow:
         wire.sendall(b"x")
     assert worker.first_bytes().startswith(OK)
@@ -126,7 +126,7 @@ def test_unread_answer_occupies_no_thread(start_worker: Any) -> None:
         return Answer([bytes(size)])
 
     worker = start_worker(large)
-    slow = [worker.connect(ASKED % b"large") for _ in range(2 * _worker.THREADS)]
+    slow = [worker.connect(ASKED % b"large") for _ in range(2 * hosting.THREADS)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)
     assert worker.first_bytes().startswith(OK)
@@ -137,7 +137,7 @@ def test_unread_answer_occupies_no_thread(start_worker: Any) -> None:
 def test_stalled_reader_of_a_long_file_is_disconnected(
     start_worker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_worker, "IDLE_SECONDS", 1)
+    monkeypatch.setattr(hosting, "IDLE_SECONDS", 1)
     worker = start_worker(_endless_files)
     stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in stuck:
@@ -155,7 +155,7 @@ def test_slow_readers_of_long_files_occupy_few_threads(start_worker: Any, path: 
     slow = [worker.connect(ASKED % path) for _ in range(wsgi.MAX_LONG_FILES)]
     for wire in slow:
         assert wire.recv(100).startswith(OK)
-    for _ in range(2 * _worker.THREADS):
+    for _ in range(2 * hosting.THREADS):
         with worker.connect(ASKED % path) as wire:
             refused = wire.recv(1000)
         assert refused.startswith(b"HTTP/1.1 503 ")
@@ -261,7 +261,7 @@ def _start_supervisor(folder: Path, count: int) -> multiprocessing.process.BaseP
     def supervise() -> None:
         code = "import pathlib, signal, sys; pathlib.Path(sys.argv[1]).touch(); signal.pause()"
         other = Child(["-c", code, str(folder / "other")], {})
-        interrupted = _worker.supervise([work] * count, [other])
+        interrupted = hosting.supervise([work] * count, [other])
         assert other.process is not None
         assert other.process.poll() is not None
         os._exit(130 if interrupted else 0)
