@@ -12,8 +12,9 @@ from winosmith.errors import FormatError
 @pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
 def test_list_may_begin_with_a_missing_or_invalid_label(first: str) -> None:
     path = make_source("m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
-    found = read_choices(path)["m"]
-    assert found == [None] * (first in ("?", "[invalid]")) + KEYS[1:]
+    found = {name: one.choice for name, one in answers.read(path, DATA)["m"].by_id.items()}
+    first_choice = {DATA.ids[0]: None} if first in ("?", "[invalid]") else {}
+    assert found == first_choice | dict(zip(DATA.ids[1:], KEYS[1:], strict=True))
 
 
 def test_list_may_have_a_header_or_option_texts() -> None:

@@ -174,6 +174,8 @@ def test_rows_are_matched_by_text_not_by_id_or_order(tmp_path: Path) -> None:
     ]
     path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows)
     assert _read_choices(path, by_place) == {"m": dict.fromkeys(by_place.ids, 1)}
+    turned = _reverse_items(data)
+    assert _read_choices(path, turned) == {"m": dict.fromkeys(turned.ids, 2)}
 
 
 def test_rows_of_copies_are_matched_by_id_or_order(tmp_path: Path) -> None:
@@ -451,11 +453,16 @@ def test_files_are_read_with_the_same_filter(
             for own in filters
         ]
         paths.append(write_jsonl(tmp_path / name / f"samples_{len(paths)}.jsonl", samples))
+    reason = r"uses the filter 'strict', but .* uses 'flexible'; choose one filter with `filters=`"
     for given in ([*paths], tmp_path):
-        with pytest.raises(FormatError, match=r"uses the filter 'strict', but .* uses 'flexible'"):
+        with pytest.raises(FormatError, match=reason):
             answers.read(given, data)
-        found = answers.read(given, data, filters=["flexible"])
-        assert sum(len(own.predictions) for own in found.values()) == len(data)
+        for name, other in (("flexible", "strict"), ("strict", "flexible"))[: len(second)]:
+            found = answers.read(given, data, filters=[name])
+            assert sum(len(own.predictions) for own in found.values()) == len(data)
+            for own in found.values():
+                assert name in own.log.used
+                assert other not in own.log.used
 
 
 def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:

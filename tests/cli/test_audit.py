@@ -142,7 +142,7 @@ def test_suspects_are_sent_to_judges_of_a_site_once(
         ("{} --to-judge .", "contains no site"),
     ],
 )
-def test_suspects_need_unique_ids_answers_and_a_site(
+def test_suspects_without_unique_ids_answers_or_a_site_are_refused(
     arguments: str, message: str, doubted: str, cli: Cli
 ) -> None:
     """If two files share an id, it is unknown which of the items a model has answered."""

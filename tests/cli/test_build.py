@@ -72,7 +72,7 @@ def test_build_prints_the_path_and_results_of_its_report(built, cli):
     warning = "no difference between two models can be detected"
     assert warning in cli.err
     assert warning in Path("out/report.html").read_text("utf-8")
-    assert str(Path("out/report.html")) in printed
+    assert str(Path("out/report.html").resolve()) in printed
     record = json.loads(Path("out/report.json").read_text("utf-8"))
     assert f"Kept {record['funnel']['steps'][-1]['kept']['problems']} of 120 coll" in printed
     accuracy = record["measures"]["verified"]["before"]["linear"]["accuracy"]

@@ -17,7 +17,7 @@ from winosmith.validate import read_votes, write_votes
 
 @pytest.fixture
 def twins(cli: Cli) -> Dataset:
-    """Write five twins, one half of one of which is too long, and the votes of three judges.
+    """Write five twins, one with a half that is too long, and the votes of three judges.
 
     All votes are correct, except on the first problem.
     """

@@ -77,7 +77,6 @@ def test_depth_option_is_shown_and_signed(cli: Cli) -> None:
     assert "no perturbed problem has a known declared depth" in cli.refused(
         "score", *BOTH, "--depth", "declared"
     )
-    assert "--depth needs --by lineage" in cli.refused("score", *BOTH[:2], "--depth", "edit")
 
 
 def test_accuracy_is_withheld_if_training_included_a_root(cli: Cli) -> None:
@@ -215,6 +214,11 @@ def compare(cli: Cli) -> str:
     return "compare chains.jsonl early.jsonl late.jsonl"
 
 
+def test_depth_without_by_lineage_is_refused(compare: str, cli: Cli) -> None:
+    for command in ("score evolved.jsonl near.jsonl", compare):
+        assert "--depth needs --by lineage" in cli.refused(f"{command} --depth edit"), command
+
+
 def test_later_errors_are_reported_with_a_paired_test(compare: str, cli: Cli) -> None:
     """In all 12 families, one solver fails at depth 2 and the other at 5: p = 2 / 2^12."""
     (pair,) = cli.told(f"{compare} --by lineage")["by_lineage"]
@@ -228,7 +232,6 @@ def test_later_errors_are_reported_with_a_paired_test(compare: str, cli: Cli) ->
     assert row[3:8] == ["12", "12", "2", "5", "2nd"]
     assert "Signature of A − B by lineage: data:" in shown
     assert "Depth of the first error" in Path("page.html").read_text("utf-8")
-    assert "--depth needs --by lineage" in cli.refused(f"{compare} --depth edit")
 
 
 def test_three_pairs_have_p_values_corrected_by_holm(compare: str, cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""`winosmith release` and `winosmith verify` from end to end."""
+"""`winosmith release` and `verify` from end to end, and commands that read a Hub address."""
 
 from pathlib import Path
 

@@ -130,7 +130,7 @@ def test_skip_bad_is_advised_for_invalid_records(cli: Cli) -> None:
         (found,) = cli.told(*command[:2], one, *command[3:])["solvers"].values()
         right = [c == p.answer for c, p in zip(CHOICES, DATA, strict=True)]
         assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
-        assert "my data: 1 record omitted; see bad.jsonl" in " ".join(cli.err.split())
+        assert "my data: 1 record omitted; see bad.jsonl" in cli.err
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
     assert "2 predictions with an unknown id" in told

@@ -149,7 +149,7 @@ def test_trained_encoder_is_solver_encoder(tiny_encoder: Path, cli: Cli) -> None
 
 
 class Endpoint(NamedTuple):
-    """A command that asks a chat model, which always chooses the second option; its requests."""
+    """A command that asks a chat model, and the requests; the model always chooses option 2."""
 
     solve: str
     asked: list[list[Message]]

@@ -125,9 +125,10 @@ def make_claims(draw: st.DrawFn) -> list[formats.Item]:
     texts = st.one_of(WORDS, st.text("猫它 itÉк그-", min_size=1).filter(str.strip))
     made: list[formats.Item] = []
     for number in range(draw(st.integers(1, 4))):
-        candidate, before, after = draw(texts).strip(), draw(texts), draw(texts)
-        gap = draw(st.sampled_from(["", " "]))
-        sentence = f"{candidate} {before}{gap}_{gap}{after}"
+        candidate, before = draw(texts).strip(), draw(texts)
+        after = draw(st.one_of(texts, st.text(" 它it,猫")))
+        left, right = (draw(st.sampled_from(["", " "])) for _ in range(2))
+        sentence = f"{candidate} {before}{left}_{right}{after}"
         holds = draw(st.sampled_from([True, False, None]))
         pronoun = draw(st.sampled_from(["it", "She", "them", "它", "к", "그"]))
         made.append(Claim(str(number), sentence, candidate, holds, pronoun))

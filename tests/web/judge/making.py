@@ -19,8 +19,8 @@ def twin(contributor: Any = None, *, halves: int = 2, opened: bool = True, **fie
     for at in range(halves):
         end = ("broke", "held")[at % 2]
         text = f"After the cup had hit jug number {number} on the shelf, the _ {end}."
-        fields |= {"twin": row, "answer": at % 2, "state": "judging"}
-        made.append(single(f"q{number}x{at}", text, **fields))
+        fixed = {"twin": row, "answer": at % 2, "state": "judging"}
+        made.append(single(f"q{number}x{at}", text, **fixed, **fields))
         if opened:
             open_slots(made[at])
     return made

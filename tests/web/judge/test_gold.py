@@ -23,7 +23,7 @@ from winosmith.web.judge.trust import (
     count_gold_answers,
     settle_contest as settle,
 )
-from winosmith.web.judge.turns import lease_next_problem
+from winosmith.web.judge.turns import lease_next_problem, needs_local_answer
 from winosmith.web.judge.votes import iter_responses, list_votes
 from winosmith.web.people.privacy import export_personal_data
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
@@ -36,6 +36,8 @@ def _is_on_hold(person: Any) -> bool:
 def test_gold_is_never_a_vote(rules: Any, ann: Any) -> None:
     rules(gold_every=1)
     (problem,) = gold(1)
+    Gold.objects.update(attention=True)
+    assert needs_local_answer(lease_next_problem(ann))
     slot = give(ann)
     problem.refresh_from_db()
     assert slot.gold

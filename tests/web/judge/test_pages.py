@@ -132,15 +132,17 @@ def test_outdated_form_gets_409_and_keeps_the_comment(ann: Any, rules: Any) -> N
     assert ann.person.slots.get(open=False).choice == 0
 
 
-@pytest.mark.parametrize("choice", ["", "x", "9", "-1", "１", "1" * 400])
+@pytest.mark.parametrize("choice", ["", "x", "2", "9", "-1", "１", "1" * 400])
 def test_missing_or_forged_choice_is_refused_and_the_input_kept(
     ann: Any, rules: Any, choice: str
 ) -> None:
     singles(2)
     page = _next(ann)
-    assert _send(ann, page, "/judge/local/", choice=choice).status_code == 422
+    local = _send(ann, page, "/judge/local/", choice=choice)
+    assert local.status_code == 422
+    assert "Choose one of the options." in local.content.decode()
     rules(local_first=False)
-    sent = {"choice": choice, "associative": "on", "comment": "so far"}
+    sent = {"associative": "on", "comment": "so far"} | ({"choice": choice} if choice else {})
     refused = _send(ann, ann.get("/judge/"), "/judge/answer/", **sent)
     text = refused.content.decode()
     missing = "Choose the option that fits, or mark the problem as ambiguous."

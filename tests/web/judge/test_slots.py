@@ -106,6 +106,9 @@ def test_expired_slots_are_leased_before_new_ones(
 def test_local_answer_comes_first_and_cannot_change(ann: Any) -> None:
     twin()
     ref = lease_next_problem(ann).ref
+    for act in (turns.store_local_answer, turns.store_answer):
+        with pytest.raises(InputError, match="one of the options"):
+            act(ann, ref, -1)
     with pytest.raises(InputError, match="local context first"):
         turns.store_answer(ann, ref, 0)
     turns.store_local_answer(ann, ref, 1)
@@ -376,7 +379,10 @@ def test_accounts_are_marked_as_readers_of_undecided_twins(
     (first,) = judged
     first.state = "judging"
     first.save()
-    for reader in (None, person("who", anonymous=True)):
+    nobody = person("who", anonymous=True)
+    with pytest.raises(InputError, match="not allowed to judge"):
+        lease_next_problem(nobody)
+    for reader in (None, nobody):
         mark_unpublished_seen(reader, judged)
     before = Seen.objects.count()
     mark_unpublished_seen(ann, judged + decided)

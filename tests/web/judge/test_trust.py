@@ -193,10 +193,10 @@ def test_moderator_can_include_votes_of_one_address(
         ),
     ],
 )
-def test_these_accounts_of_one_address_are_not_put_on_hold(
+def test_few_or_unknown_addresses_cause_no_hold(
     rules: Any, person: Any, accounts: int, gap: int, addresses: Any
 ) -> None:
-    """Two accounts of one address within an hour are allowed."""
+    """Two accounts of one address within an hour are allowed; any number if hold_accounts is 0."""
     rules(hold_accounts=accounts, judges=5)
     twin(halves=1)
     people = [person(f"j{n}") for n in range(len(addresses))]
@@ -524,10 +524,13 @@ def test_pages_say_that_votes_wait_after_a_failed_training(
     wait = "You can judge, but your votes count only after a moderator has approved them."
     assert [wait in page for page in pages[1::2]] == [False, True]
     assert "Try again with other questions" not in pages[3]
+    assert "your votes are on hold" not in pages[0]
+    browser.post("/judge/next/", {"key": new_key()})
+    assert "your votes are on hold" in browser.get("/judge/").content.decode()
     assert give(browser.person).provisional
     page = browser.get("/judge/").content.decode()
     assert "There is nothing for you to judge now" in page
-    assert "our votes are on hold" in page
+    assert "Your votes are on hold" in page
     for path in ("/judge/", "/judge/history/"):
         assert "You have not passed the training." in browser.get(path).content.decode()
     assert "Your votes are on hold" in browser.get("/people/news/").content.decode()

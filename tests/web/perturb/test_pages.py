@@ -67,6 +67,13 @@ def test_visitor_without_an_account_can_perturb(db: Any, visit: Any, root: Any) 
     assert "Waiting for the model one…" in page
 
 
+def test_resubmitted_form_leads_to_the_same_page(client: Any, root: Any) -> None:
+    first = client.post("/perturb/root/", form())
+    again = client.post("/perturb/root/", form(GRANDCHILD))
+    made = Problem.objects.exclude(ref="root").get()
+    assert first.headers["Location"] == again.headers["Location"] == f"/perturb/made/{made.ref}/"
+
+
 def test_site_without_anonymous_writers_requires_login(
     db: Any, visit: Any, root: Any, rules: Any
 ) -> None:

@@ -77,7 +77,8 @@ def test_whole_test_is_taken_and_stored(ann: Any, opened: Any) -> None:
     assert f'href="/tests/sheet/{sitting.ref}/6/"' in end.content.decode()
     form = {**_hidden(end, "key"), "do": "note recognised", "number": "2", "text": "A film"}
     assert ann.post(f"/tests/sheet/{sitting.ref}/end/", form).status_code == 302
-    form = {"key": new_key(), "do": "finish"}
+    end = ann.get(f"/tests/sheet/{sitting.ref}/end/")
+    form = {**_hidden(end, "key"), "do": "finish"}
     done = ann.post(f"/tests/sheet/{sitting.ref}/end/", form, follow=True).content.decode()
     assert "Thank you" in done
     assert sitting.subject.code in done

@@ -435,7 +435,7 @@ PAIR_COLUMNS = (
 """Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a pending vote."""
 
 
-def iter_csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
+def iter_pair_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
     yield PAIR_COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)

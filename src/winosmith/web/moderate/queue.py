@@ -388,7 +388,18 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     }
 
 
-COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
+LOG_COLUMNS = (
+    "event",
+    "at",
+    "who",
+    "what",
+    "problem",
+    "before",
+    "after",
+    "reason",
+    "batch",
+    "undoes",
+)
 
 _EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
@@ -448,7 +459,7 @@ def get_name_in_log(person: Person | None) -> str:
 
 
 def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
-    yield COLUMNS
+    yield LOG_COLUMNS
     for event in filter_log(filters).iterator(chunk_size=1000):
         who, at = get_name_in_log(event.actor), event.at.isoformat(timespec="seconds")
         names = ("before", "after", "reason", "batch", "undoes_id")

@@ -335,7 +335,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
     return pages.make_csv_response(
-        members.iter_csv_rows(members.list_pairs(_find_person(request)[1])), "agreement.csv"
+        members.iter_pair_rows(members.list_pairs(_find_person(request)[1])), "agreement.csv"
     )
 
 
