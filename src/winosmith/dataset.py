@@ -34,6 +34,7 @@ class Dataset(Sequence[Problem]):
     Attributes:
         problems: the problems, in order.
         name: a label for reports ("train_xl"); not part of the digest.
+        is_numbered: whether the ids are numbers that other files may use for other problems.
 
     Raises:
         DataError: two problems share an id.
@@ -46,9 +47,11 @@ class Dataset(Sequence[Problem]):
     (2, 1, 0)
     """
 
-    def __init__(self, problems: Iterable[Problem] = (), name: str = ""):
+    def __init__(
+        self, problems: Iterable[Problem] = (), name: str = "", *, is_numbered: bool = False
+    ):
         self.problems = tuple(problems)
-        self.name = name
+        self.name, self.is_numbered = name, is_numbered
         if len(self._row_by_id) != len(self.problems):
             twice = next(i for i, n in Counter(p.id for p in self.problems).items() if n > 1)
             raise DataError(f"the id {twice!r} occurs twice; ids must be distinct in a data set")
@@ -149,7 +152,7 @@ class Dataset(Sequence[Problem]):
 
     def blind(self) -> Dataset:
         """Return a copy for solvers, without answers or `extra`."""
-        return Dataset((problem.blind() for problem in self.problems), self.name)
+        return Dataset((p.blind() for p in self.problems), self.name, is_numbered=self.is_numbered)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
         """Drop rows, and return the kept and the dropped problems.

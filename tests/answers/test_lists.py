@@ -1,5 +1,6 @@
 """Lists of labels without ids: first lines, headers, missing labels and texts."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,41 @@ def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str]) -> No
     path = make_source("m.lst", "".join(f"{line}\n" for line in lines))
     with pytest.raises(FormatError, match="may be a header, or an invalid answer"):
         answers.read(path, Dataset(DATA.problems[:3]))
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "ABСABC",
+        "АBCABC",
+        "АВСАВС",
+        ["A", "**В**", *"CABC"],
+        [*"123", "В", *"12"],
+        ["ox", "cat", "В", "ox", "cat", "dog"],
+    ],
+)
+def test_letters_that_look_like_those_of_another_script_are_refused(
+    letters: Sequence[str], tmp_path: Path
+) -> None:
+    """The Cyrillic В is third. С is not among three options, so it was written for a C."""
+    items = Dataset(Problem(n, f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123456")
+    with pytest.raises(FormatError, match=r"letters of several scripts.* in most rows.* in lin"):
+        answers.read(write_text(tmp_path / "m.lst", "\n".join(letters)), items)
+    found = answers.read(write_text(tmp_path / "m.lst", "\n".join("АБВАБВ")), items)["m"]
+    assert [one.choice for one in found.predictions] == [0, 1, 2, 0, 1, 2]
+
+
+@pytest.mark.parametrize("end", [".0", ".00", ",00"])
+def test_decimal_zeros_are_ignored(end: str, tmp_path: Path) -> None:
+    path = write_text(tmp_path / "m.lst", "\n".join(f"{key + 1}{end}" for key in KEYS))
+    items = Dataset(DATA.problems[::2])
+    with pytest.raises(FormatError, match="the list has 12 labels, but there are 6"):
+        answers.read(path, items)
+    assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == KEYS
+
+
+def test_many_letters_that_are_not_options_are_refused(tmp_path: Path) -> None:
+    """In some tests, every second item has the letters F, G, H and J."""
+    letters = ["ABCDFGHJ"[key + 4 * (at % 2)] for at, key in enumerate(KEYS)]
+    with pytest.raises(FormatError, match=r"6 of 12 labels, such as .* are letters beyond"):
+        answers.read(write_text(tmp_path / "m.lst", "\n".join(letters)), DATA)

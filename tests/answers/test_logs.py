@@ -588,3 +588,35 @@ def test_targets_are_indices_of_requests(tmp_path: Path) -> None:
     found = answers.read(path, data)["m"]
     assert [found.by_id[one.id].choice for one in data] == [*data.answers]
     assert found.log.keys_differ == ()
+
+
+def test_hellaswag_is_matched_by_its_original_texts(tmp_path: Path) -> None:
+    """The task removes marks, and adds its texts to the record."""
+    marked = [{"ind": at, "ctx": f"[header] How to bake {at} [title] Mix.", "label": f"{at % 4}",
+               "endings": [f"[substeps] Add {end} {at}." for end in ("rye", "oil", "ice", "tea")]}
+              for at in range(8)]  # fmt: skip
+    samples = list[dict[str, Any]]()
+    for at, row in enumerate(marked):
+        ends = [str(end).removeprefix("[substeps] ") for end in row["endings"]]  # type: ignore[attr-defined]
+        asked = {"query": f"Food: How to bake {at}. Mix.", "choices": ends, "gold": at % 4}
+        scores = [float(place == at % 4) for place in range(4)]
+        samples.append(_sample(row | asked, scores, ends, target=f"{at % 4}"))
+    path = write_jsonl(tmp_path / "m" / "samples_hellaswag.jsonl", samples)
+    for data in (marked, [{"id": one["doc"]["ind"], **one["doc"]} for one in samples]):
+        found = answers.read(path, formats.read(data))["m"]
+        assert [one.choice for one in found.predictions] == [0, 1, 2, 3, 0, 1, 2, 3]
+    for one in samples:
+        del one["doc"]["ctx"], one["doc"]["endings"], one["doc"]["label"]
+    with pytest.raises(FormatError, match="may have changed the texts: hellaswag and gpqa remov"):
+        answers.read(write_jsonl(path, samples), marked)
+
+
+def test_log_whose_keys_are_letters_beyond_the_options_is_refused(tmp_path: Path) -> None:
+    """Every second item has the letters F, G, H and J, which the log does not map to options."""
+    data, samples = _quiz(), list[dict[str, Any]]()
+    for at, item in enumerate(data):
+        reply = ("ABCD", "FGHJ")[at % 2][item.answer or 0]
+        one = _sample(_doc(item), [], [], target=reply)
+        samples.append(one | {"resps": [[reply]], "filtered_resps": [reply]})
+    with pytest.raises(FormatError, match=r":2: 6 of 12 labels, such as 'G', are letters beyond"):
+        answers.read(write_jsonl(tmp_path / "m" / "samples_x.jsonl", samples), data)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -150,3 +151,10 @@ def test_licence_of_items_has_priority_and_canary_needs_a_guid(tmp_path: Path) -
     assert "No canary is declared for quiz" in audit.render_page(found)
     _write(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
     assert audit.find_declarations(path).canary == (GUID, "CANARY")
+
+
+def test_canary_is_found_in_any_file_of_an_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "quiz.zip", "w") as archive:
+        archive.writestr("one.jsonl", "{}")
+        archive.writestr("two.jsonl", f"canary GUID {GUID}")
+    assert audit.find_declarations(tmp_path / "quiz.zip").canary == (GUID, "quiz.zip")

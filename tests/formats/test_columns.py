@@ -620,3 +620,16 @@ def test_translated_question_is_not_joined_with_original_choices(
         formats.scan([row], columns=named)
     both = Columns(question=("Frage",), choices=("A_de", "B_de"))
     assert formats.scan([row], columns=both).problems[0].options == ("Kork", "Blei")
+
+
+@pytest.mark.parametrize(("usual", "rare"), [("sí", "si"), ("да", "дa"), ("nein", "neín")])
+def test_rare_label_that_looks_like_another_is_a_bad_record(
+    usual: str, rare: str, tmp_path: Path
+) -> None:
+    """It lacks a diacritic, or has a letter of another script."""
+    rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": (usual, "x")[n % 2]}
+            for n in range(20)]  # fmt: skip
+    rows[6]["label"] = rare
+    found = formats.scan(put(tmp_path, rows))
+    assert [bad.line for bad in found.bad] == [7]
+    assert {p.options for p in found.problems} == {tuple(sorted((usual, "x")))}

@@ -294,3 +294,32 @@ def test_reading_questions_reports_progress_from_the_start(tmp_path: Path) -> No
     assert told == sorted(told)
     assert told[0] < 0.01 < 0.9 < told[-1] <= 1
     assert len(told) == 15
+
+
+def test_letter_of_one_choice_and_text_of_another_are_refused(tmp_path: Path) -> None:
+    """The line is listed, whether the other answers are letters, texts or both."""
+    for others in (["A", "B", "D"], ["w", "x", "z"], ["A. w", "2) x", "(d) z"]):
+        records = rows([*others, *others, "C. x"])
+        fault = r":7: the answer 'C. x' marks option 3, but has the text of option 2"
+        with pytest.raises(FormatError, match=fault):
+            formats.read(written(tmp_path, records))
+        keys = formats.read(written(tmp_path, records[:3])).answers
+        assert keys == (0, 1, 3)
+
+
+@pytest.mark.parametrize("end", [".0", ",0", ".00", ",00"])
+def test_decimal_zeros_of_keys_are_ignored(end: str, tmp_path: Path) -> None:
+    """As SPSS and spreadsheets write them."""
+    records = rows([f"{at % 4 + 1}{end}" for at in range(8)])
+    assert formats.read(written(tmp_path, records)).answers == (0, 1, 2, 3) * 2
+
+
+@pytest.mark.parametrize("labels", ["BACD", "ACDE", "1324", "ABCD", "FGHJ", "أبتث", "イロハニ"])
+def test_labels_in_another_order_are_noted(labels: str, tmp_path: Path) -> None:
+    """A letter in a file of answers could mean the label or the position of a choice."""
+    choices = {"text": [*"wxyz"], "label": [*labels]}
+    records = [{"question": f"{n}?", "choices": choices, "answer": labels[2]} for n in range(4)]
+    found = formats.scan(written(tmp_path, records))
+    assert [one.answer for one in found.problems] == [2] * 4
+    note = f"another order or with gaps, such as {', '.join(labels)}; letters in files of answers"
+    assert any(note in one for one in found.notes) == (labels in ("BACD", "ACDE", "1324"))

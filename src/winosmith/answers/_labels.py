@@ -26,7 +26,7 @@ from winosmith.records import parse_json
 SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
-_LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
+_LABEL = re.compile(r"(\d\d?(?:\.00?|,00)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
 _SUBMISSION_LINE = re.compile(r"[12](\s*,\s*[12])+")
 _HEADER = re.compile(r"(?!(?i:nan?|none|null)$)[A-Za-z_#][\w .:/()#-]+")
 

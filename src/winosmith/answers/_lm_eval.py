@@ -43,7 +43,14 @@ def read(file: AnswerFile) -> list[Answers]:
         by_filter[str(sample.get("filter", ""))].append((place, sample))
     (used,), log = choose_filters(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
-    items, problem = _read_docs([sample["doc"] for sample in samples], file.columns)
+    docs = [sample["doc"] for sample in samples]
+    items, problem = _read_docs(docs, file.columns)
+    added = ("query", "choices", "gold")  # by the task hellaswag: the texts without marks
+    if docs[0].keys() >= {*added, "endings"}:
+        originals = [{n: one for n, one in doc.items() if n not in added} for doc in docs]
+        found, _ = _read_docs(originals, file.columns)
+        texts = {option for one in file.dataset for option in one.options}
+        items = max(items, found, key=lambda of: sum(one.options[0] in texts for one in of if one))
     by_letter = _are_letters_scored(samples, items)
     rows = [
         _parse_row(place, sample, item, by_letter=by_letter)
@@ -56,6 +63,7 @@ def read(file: AnswerFile) -> list[Answers]:
     }
     model = Path(file.path).absolute().parent.name
     log = replace(log, reported=means)
+    problem += " The task may have changed the texts: hellaswag and gpqa remove marks such as [x]"
     return [read_rows(rows, file, model, log, problem_with_rows=problem)]
 
 

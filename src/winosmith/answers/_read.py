@@ -65,7 +65,7 @@ def read(
         columns: the columns of question and choices in a log's records, if their names are
             unusual.
         filters: names of the filters, scorers or epochs to read; by default the first name in each
-            log.
+            log. For a table, names of the columns to read; by default all columns with answers.
         encoding: encoding of files that are not UTF-8; None to detect it.
         omitted: the 0-based positions of records that were omitted from the data
             (`formats.Contents.omitted`). The same number of answers to unknown ids may be omitted,

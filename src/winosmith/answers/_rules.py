@@ -23,8 +23,10 @@ from winosmith.answers._file import AnswerFile, normalise_id
 from winosmith.answers._items import Items, Row, number_repeats
 from winosmith.data import Place, format_cell, parse_whole_number
 from winosmith.errors import FormatError, join_ids
+from winosmith.formats import parse_letter
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
+from winosmith.text import fold
 
 NO_LETTER = "no answer is an option letter; write A for the first option and B for the second"
 
@@ -78,7 +80,7 @@ def detect_kind(
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
         return AnswerKind(None)
-    letters = map(formats.parse_letter, values if name in formats.LETTER_KINDS else [])
+    letters = map(parse_letter, values if name in formats.LETTER_KINDS else [])
     scripts = Counter(letter.script for letter in letters if letter).most_common(1)
     return AnswerKind(name, scripts[0][0] if scripts else None)
 
@@ -92,9 +94,23 @@ def read_option(
     uses the letters of one script, a letter of that script is always read as a letter. A letter of
     another script never is, because the Cyrillic В is third and the Latin B second.
     """
-    if kind.name and kind.script and (letter := formats.parse_letter(value)):
+    if kind.name and kind.script and (letter := parse_letter(value)):
         return readings.get(kind.name if letter.script == kind.script else "text")
     return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
+
+
+def _refuse_letters_beyond(
+    answers: Sequence[tuple[Any, Mapping[str, int], Place | None]], file: AnswerFile
+) -> None:
+    """Refuse answers or keys if many are letters beyond the options, such as F, G, H, J."""
+    beyond = [(value, at) for value, one, at in answers if not one and parse_letter(value)]
+    are_grades = {str(value).strip().upper() for value, *_ in answers} <= {*"CIPN"}
+    if len(beyond) > max(2, 0.1 * len(answers)) and not are_grades:
+        raise file.make_error(
+            f"{len(beyond):,} of {len(answers):,} labels, such as {beyond[0][0]!r}, are letters "
+            "beyond the options' number; write the options' texts, or [invalid]",
+            beyond[0][1],
+        )
 
 
 def read_choices(
@@ -110,19 +126,33 @@ def read_choices(
     """
     present = {name: labels[name] for name in readings}
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
+    known = [name for name in present if name in file.problems]
+    _refuse_letters_beyond([(present[n], readings[n], places.get(n)) for n in known], file)
+    are_texts = kind.script and all("text" in one for one in readings.values() if kind.name in one)
+    mark = kind.name if kind.name and are_texts else "1"
     numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
     are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
+    no_texts = [name for name in present if "text" not in readings[name]]
+    letters = [(present[n], places[n]) for n in (present if kind.script else no_texts)]
+    if kind.script != "Latin":  # the Cyrillic С in А, В, С is meant as the Latin C
+        names = [name for name in no_texts if not (kind.script and readings[name])]
+        letters += [(fold(str(present[n])), places[n]) for n in names]
+    formats.refuse_mixed_scripts(letters)
     for name, reading in readings.items():
-        if kind.name == "text" or not reading.keys().isdisjoint(formats.LETTER_KINDS):
+        options = file.problems[name].options if name in file.problems else ()
+        if fault := formats.find_contradiction(present[name], options):
+            raise file.make_error(f"{name!r}: {fault}; write only one of them", places.get(name))
+        is_letter = not reading.keys().isdisjoint(formats.LETTER_KINDS)
+        if mark == "1" and (kind.name == "text" or is_letter):
             continue
         text = ""
         if are_numbered and "0" in reading and "1" not in reading and "text" not in reading:
             text = "0 is not a label: options are numbered from 1"
-        elif "1" in reading and "text" in reading and reading["1"] != reading["text"]:
-            first, second = reading["1"] + 1, reading["text"] + 1
+        elif mark in reading and "text" in reading and reading[mark] != reading["text"]:
+            first, second = reading[mark] + 1, reading["text"] + 1
             text = f"{present[name]} may mean option {first} or the text of option {second}"
         if text:
-            text = f"{name!r}: {text}; write A for the first option"
+            text = f"{name!r}: {text}; write {'A' if mark == '1' else '1'} for the first option"
             if numbers <= {"0", "1"}:
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.make_error(text, places.get(name))
@@ -151,8 +181,13 @@ def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
     """Raise FormatError if ids are numbered from 1, but items from 0, or vice versa.
 
     If no id is 0, but most from 1 to the highest id are present, the ids are numbered from 1. All
-    numbers may have the same prefix, such as "q".
+    numbers may have the same prefix, such as "q". If the data's ids are not unique, all are needed.
     """
+    if file.dataset.is_numbered and 0 < len(file.problems.keys() - {*ids}) < len(file.problems):
+        raise file.make_error(
+            f"the data have no unique ids, so {next(iter(ids))!r} may be an item of any file or "
+            "part. Pass each part with its own answers, or add unique ids to data and answers"
+        )
     names = [*map(normalise_id, file.problems), *map(str, file.omitted)]
     spelled = [*names, *map(normalise_id, ids)]
     prefix = commonprefix(spelled).rstrip(digits)  # noqa: RUF071 - letters
@@ -249,7 +284,7 @@ def read_rows(
         replace(rows[at], options=number_repeats(rows[at].options or item.options))
         for at, item in zip(of_items.values(), items, strict=True)
     ]
-    key_kind, kind = _detect_log_kinds(rows, items, file.path)
+    key_kind, kind = _detect_log_kinds(rows, items, file)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for row, problem in zip(rows, items, strict=True):
@@ -284,7 +319,7 @@ def read_rows(
 
 
 def _detect_log_kinds(
-    rows: Sequence[Row], items: Sequence[Problem], path: str
+    rows: Sequence[Row], items: Sequence[Problem], file: AnswerFile
 ) -> tuple[AnswerKind, AnswerKind]:
     """Return the kinds of a log's keys and replies, a single kind if most replies fit it.
 
@@ -299,6 +334,8 @@ def _detect_log_kinds(
         formats.interpret_answer(row.target, row.options) if isinstance(row.target, str) else {}
         for row in rows
     ]
+    targets = [(row.target, one, row.place) for row, one in zip(rows, readings, strict=True)]
+    _refuse_letters_beyond(targets, file)
     kind = detect_kind([row.target for row in rows], readings, _REPLIES, keys)
     replied = [row for row in rows if isinstance(row.reply, str)]
     replies = [formats.interpret_answer(row.reply, row.options) for row in replied]
@@ -315,7 +352,7 @@ def _detect_log_kinds(
         return kind, kind
     if other.name in numbers:
         warnings.warn(
-            f"{path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
+            f"{file.path}: the replies are read as {formats.KINDS[other.name]}, although the log's "
             f"keys are {formats.KINDS[str(kind.name)]}",
             formats.ReadingNote,
             stacklevel=6,
@@ -377,7 +414,7 @@ def _assign_rows_to_items(rows: Sequence[Row], file: AnswerFile, reason: str) ->
         first = unmatched[0].place.position if unmatched[0].place else repr(unmatched[0].id)
         warnings.warn(
             f"{file.path}: {len(unmatched):,} of {len(rows):,} rows match no item ({first}, …); "
-            "they are omitted",
+            f"they are omitted{reason and '.'}{reason}",
             formats.ReadingNote,
             stacklevel=3,
         )

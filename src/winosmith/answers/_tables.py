@@ -29,6 +29,7 @@ from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, detect_kind,
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
+from winosmith.report import join_names
 
 _IDS = (*formats.ID_COLUMNS, "item")
 _MODELS = ("model", "modelname", "modelid", "solver", "system", "llm", "participant",
@@ -44,7 +45,7 @@ _KEYS = ("expected", "truth", "reference", "references", "labels", "true_labels"
 _REPLIES = ("answer", "label", "output", "response", "antwort", "réponse", "respuesta", "risposta")
 _TRUTH = {"true": True, "false": False}
 _GRADES = {"correct": True, "incorrect": False}
-_BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0")}
+_BITS = {one + end: one == "1" for one in "10" for end in ("", ".0", ",0", ",00")}
 _MARKS = _BITS | _TRUTH
 _NUMBER = re.compile(r"\s*-?[0-9]+(?:[.,][0-9]+)?\s*")
 _ONLY_GRADE_LETTERS = "contains only the grades C, I, P or N"
@@ -84,6 +85,7 @@ def read(file: AnswerFile) -> list[Answers]:
     others = [name for name in names if name != first and not _UNNAMED.fullmatch(name)]
     models = [name for name in others if name.lower() not in _RUN_COLUMNS] or others
     models = models if choice_name is None else [choice_name]
+    models = (chosen := [name for name in others if name in file.filters]) or models
     rows = _map_ids_to_rows(file, records, [first, *models])
     if id_name is None and file.resolve_id(first) in item_ids:
         raise file.make_error(f"{first!r} is an item's id: add a header line, such as id,model")
@@ -135,6 +137,15 @@ def read(file: AnswerFile) -> list[Answers]:
         _check_not_one_hot(by_model, file)
     unnamed = {choice_name, *(name for name in graded if name.lower() in _GRADED)}
     unnamed |= {name for name in by_model if len(by_model) == 1 and name.lower() in _REPLIES}
+    named = [name for name in by_model if name not in unnamed]
+    kinds = [f"{name!r}{' (numbers from 1)' * columns[name].has_numbers}" for name in named]
+    if not chosen and (len(named) > 1 or any(columns[name].has_numbers for name in named)):
+        warnings.warn(
+            f"{file.path}: models' answers are read from {join_names(kinds, 20)}; if a column has "
+            f"none, remove it, or name the columns to read, such as `filters={named[0]!r}`",
+            formats.ReadingNote,
+            stacklevel=3,
+        )
     log = _compare_columns([all_columns[n] for n in others if n not in by_model], by_model, file)
     return [
         Answers(predictions, file.rows.name if name in unnamed else name, log=log)
@@ -203,7 +214,8 @@ def _check_items(
     if names_of_permuted := in_prompts or (permuted if 10 * unlisted <= len(items) else []):
         raise file.make_error(
             f"the options of {join_ids(names_of_permuted)} are in another order than in the data; "
-            "write the texts of the chosen options in place of letters, numbers or scores"
+            "write the texts of the chosen options in place of letters, numbers or scores, or, if "
+            "these refer to the order in the data, remove the columns with the other order"
         )
 
 

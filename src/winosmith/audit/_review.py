@@ -16,7 +16,7 @@ import numpy as np
 from winosmith import formats
 from winosmith.audit._items import Step, make_reporter
 from winosmith.blocks import find_copies as rows_of_copies, normalize_tokens
-from winosmith.data import strip_sheet
+from winosmith.data import strip_sheet, unpack
 from winosmith.dataset import Dataset
 from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
 from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_columns
@@ -102,8 +102,8 @@ def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Decla
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
     licence = (", ".join(sorted(stated)), "its items") if stated else _find_licence(texts)
-    whole = {path.name: formats.read_content(path).decode("utf-8", errors="replace")} | texts
-    marks = ((_CANARY.search(text), name) for name, text in whole.items())
+    whole = b"\n".join(file.raw for file in unpack(path)).decode("utf-8", errors="replace")
+    marks = ((_CANARY.search(text), name) for name, text in ({path.name: whole} | texts).items())
     return Declarations(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 
 

@@ -34,8 +34,8 @@ filter_option = click.option(
     "filters",
     multiple=True,
     metavar="NAME",
-    help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
-    "several; may be repeated.  [default: the first in each log]",
+    help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) of a log, or column of a "
+    "table, to read; may be repeated.  [default: the first in each log, and all columns]",
 )
 
 labels_option = click.option(
@@ -65,7 +65,7 @@ def read_problems(
     if lost := [name for name in dataset.ids if chosen.get(name, 0) is None]:
         raise FormatError(f"the labels of {join_ids(lost)} are not options", labels)
     answered = (replace(problem, answer=chosen.get(problem.id)) for problem in dataset)
-    return Dataset(answered, dataset.name), omitted
+    return Dataset(answered, dataset.name, is_numbered=dataset.is_numbered), omitted
 
 
 def read_answers(

@@ -388,7 +388,8 @@ def _read_answers(
             f"answers are matched by id, and two of the files contain the id {name!r}; audit the "
             "files one by one, or give the items unique ids"
         )
-    items = Dataset(problem for split in splits.values() for problem in split)
+    problems = (problem for split in splits.values() for problem in split)
+    items = Dataset(problems, is_numbered=any(one.is_numbered for one in splits.values()))
     how = _options.get_answer_arguments() | {"filters": options["filters"], "omitted": omitted}
     found = read_answers(options["answers"], items, **how)
     for model, own in found.items():

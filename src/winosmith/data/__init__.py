@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import find_files, is_address, read_content, stem
+from winosmith.data._bytes import find_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
@@ -59,9 +59,9 @@ __all__ = [
     "parse_yaml_records",
     "read",
     "read_array",
-    "read_content",
     "read_records_by_id",
     "read_table",
     "stem",
     "strip_sheet",
+    "unpack",
 ]

@@ -23,6 +23,7 @@ from winosmith.data._source import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
 
+_ID_NAME = re.compile("(?is).*(id|idx|item)")
 _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
@@ -69,7 +70,7 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
             repeated = data.columns[data.columns.duplicated()][0]
             raise FormatError(f"the column {str(repeated)!r} occurs twice", path)
         names = {*data.index.names} - {None, *data.columns}
-        has_ids = any(str(name).lower().endswith(("id", "idx", "item")) for name in data.columns)
+        has_ids = any(map(_ID_NAME.fullmatch, map(str, data.columns)))
         label = {"string": "id", "integer": ""}.get(data.index.inferred_type)
         if label == "" and [*data.index] == [*range(len(data))]:
             label = None  # the rows were not sorted or selected
@@ -85,7 +86,8 @@ def read_table(data: Any, path: str) -> Iterator[Row[Record]]:
         }
         records = data.with_format(None)
     elif hasattr(data, "__arrow_c_stream__"):
-        records = require("pyarrow", "release").table(data).to_pylist()
+        table = require("pyarrow", "release").table(data)
+        records = _add_index(table.to_pylist(), table.schema)
     if records is None:
         raise FormatError("a table must have a list of rows, or columns of equal length", path)
     yield from _number_rows(path, records, classes)
@@ -97,7 +99,7 @@ def read_columns(file: File) -> Iterator[Row[Record]]:
         batches, schema = _read_batches(file, pyarrow)
         classes = _get_class_names(schema.metadata or {})
         records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
-        yield from _number_rows(file.path, records, classes)
+        yield from _number_rows(file.path, _add_index(records, schema), classes)
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
@@ -141,6 +143,18 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
             if name in row:
                 row[name] = names.get(row[name], row[name])
         yield Row(Place(path, number, "row"), format_cell(row), row)
+
+
+def _add_index(records: Iterable[Record], schema: Any) -> Iterable[Record]:
+    """Add pandas' index as the first column, if the schema stores it as a range of row numbers."""
+    try:
+        [index] = parse_json((schema.metadata or {})[b"pandas"])["index_columns"]
+        name, rows = index["name"] or "", range(index["start"], index["stop"], index["step"])
+    except (KeyError, TypeError, ValueError):
+        return records
+    if not name and (rows == range(len(rows)) or any(map(_ID_NAME.fullmatch, schema.names))):
+        return records
+    return ({name: row, **record} for row, record in zip(rows, records, strict=True))
 
 
 def _get_class_names(metadata: Mapping[bytes, bytes]) -> Classes:
@@ -188,15 +202,15 @@ def is_missing(value: object) -> bool:
     return value is None or text in ("", "NA", "#N/A") or text.casefold() in ("nan", "<na>")
 
 
-_WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,0)?")
+_WHOLE_NUMBER = re.compile(r"(-?\d{1,300})(?:\.0*|,00?)?")
 
 
 def parse_whole_number(text: str) -> str:
-    """Return a whole number as text, without a decimal zero (".0"), or "" for other texts.
+    """Return a whole number as text, without decimal zeros (".0", ",00"), or "" for other texts.
 
-    Tables write a decimal zero in columns of whole numbers with missing values.
+    Tables write decimal zeros, SPSS two. A comma with three zeros may separate thousands.
 
-    >>> [parse_whole_number(text) for text in ("2", "2.0", "-1,0", "007", "2.5", "two")]
+    >>> [parse_whole_number(text) for text in ("2", "2.0", "-1,00", "007", "2.5", "2,000")]
     ['2', '2', '-1', '007', '', '']
     """
     found = _WHOLE_NUMBER.fullmatch(text)

@@ -10,13 +10,15 @@
 
 from __future__ import annotations
 
-from winosmith.data import Readable, Source, read_content, stem
+from winosmith.data import Readable, Source, stem
 from winosmith.formats._answers import (
     KINDS,
+    find_contradiction,
     interpret_answer,
     locate_letters,
     match_option,
     parse_letter,
+    refuse_mixed_scripts,
 )
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX, parse_choices
@@ -65,6 +67,7 @@ __all__ = [
     "apply_errata",
     "as_dataset",
     "as_splits",
+    "find_contradiction",
     "find_losses",
     "find_name",
     "find_unmarked_pairs",
@@ -81,9 +84,9 @@ __all__ = [
     "parse_letter",
     "read",
     "read_claims",
-    "read_content",
     "read_errata",
     "read_items",
+    "refuse_mixed_scripts",
     "scan",
     "separate_twins_of_files",
     "stem",

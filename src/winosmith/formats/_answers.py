@@ -100,7 +100,7 @@ def interpret_answer(
     if max_marks and not found and (markup := _MARKUP.fullmatch(text)):
         [inner] = filter(None, markup.groups())
         return interpret_answer(inner, options, labels, original_options, max_marks - 1)
-    if letter := parse_letter(value):
+    if (letter := parse_letter(value)) and not _MARKUP.fullmatch(text):
         found |= {kind: at for kind, at in letter.positions.items() if at < count}
     if whole and (as_written is None or "," not in plain):
         number = int(whole)
@@ -117,7 +117,7 @@ _ROMAN_NUMERALS = "I II III IV V VI VII VIII IX X".split()
 def parse_letter(value: Any) -> Letter | None:
     """Parse an answer that is a single letter, or return None for other answers.
 
-    >>> parse_letter("(b)"), parse_letter("red")
+    >>> parse_letter("**(b)**"), parse_letter("red")
     (Letter(script='Latin', positions={'letter': 1}), None)
     """
     if not isinstance(value, str):
@@ -127,7 +127,36 @@ def parse_letter(value: Any) -> Letter | None:
             letter := locate_letter(found[1])
         ):
             return letter
-    return None
+    markup = _MARKUP.fullmatch(value.strip()) if len(value) < 30 else None  # few layers
+    return parse_letter(next(filter(None, markup.groups()))) if markup else None
+
+
+def refuse_mixed_scripts(answers: Iterable[tuple[Any, Place]]) -> None:
+    """Refuse letters of several scripts, because the Cyrillic В is third and the Latin B second."""
+    places: defaultdict[str, list[Place]] = defaultdict(list)
+    for value, place in answers:
+        if letter := parse_letter(value):
+            places[letter.script].append(place)
+    if len(places) > 1:
+        usual, *others = sorted(places, key=lambda script: -len(places[script]))
+        where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
+        raise places[others[0]][0].make_error(
+            f"the answers mix letters of several scripts, which may look alike: {usual} in most "
+            f"rows, {where}; use one script"
+        )
+
+
+def find_contradiction(value: Any, options: Sequence[str], labels: Sequence[str] = ()) -> str:
+    """Return a phrase if an answer has one option's letter and another's text, or else ""."""
+    marker = PREFIX.match(value) if isinstance(value, str) and value[2:] else None
+    if not marker or match_option(value, options) is not None:
+        return ""
+    option = match_option(value[marker.end() :], options)
+    named = interpret_answer(marker[0], options, labels)
+    marked = [named[kind] for kind in ("label", *LETTER_KINDS, "1") if kind in named]
+    if not marked or option in marked or option is None:
+        return ""
+    return f"{value!r} marks option {marked[0] + 1}, but has the text of option {option + 1}"
 
 
 def locate_letters(values: Iterable[Any]) -> list[int] | None:
@@ -374,11 +403,12 @@ label's; maximum count of a label that is noted as rare (typos occur less often)
 def _may_be_typo(label: str, frequent: str, counts: Mapping[str, int]) -> bool:
     """Return whether a rare label may misspell a frequent label, both normalised.
 
-    A misspelling has one letter added, missing or different, or is another word for yes or no.
+    A misspelling has one letter or diacritic added, missing or different, or is another yes or no.
     """
     if label == frequent or _TYPO_RATIO * counts[label] > counts[frequent]:
         return False
-    if any(label in words and frequent in words for words in (_YES, _NO)):
+    is_synonym = any(label in words and frequent in words for words in (_YES, _NO))
+    if is_synonym or _strip_diacritics(label) == _strip_diacritics(frequent):
         return True
     is_short = max(len(label), len(frequent)) < 3
     if is_short or not (label + frequent).isalpha() or counts[label] >= _MAX_RARE_COUNT:

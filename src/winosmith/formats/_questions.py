@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, islice, product
 from string import ascii_uppercase
 from typing import IO, Any, TypeVar
@@ -22,12 +22,12 @@ from winosmith.errors import AdvisedText, FormatError, ProblemError
 from winosmith.formats import _base, _rows
 from winosmith.formats._answers import (
     KINDS,
+    find_contradiction,
     find_repeated_keys,
     interpret_answer,
     interpret_labels,
-    join_places,
     match_choices,
-    parse_letter,
+    refuse_mixed_scripts,
 )
 from winosmith.formats._base import Entry, Format, Writer
 from winosmith.formats._choices import (
@@ -148,11 +148,16 @@ def read_questions(
         drafts = [draft for draft in drafts if draft.reason is None]
     else:
         notes += _remove_markers(drafts)
+    if odd := [draft for draft in drafts if _are_out_of_order(draft.labels)]:
+        notes.append(
+            f"the choices of {len(odd):,} questions are labelled in another order or with gaps, "
+            f"such as {', '.join(odd[0].labels)}; letters in files of answers mean positions"
+        )
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
     kind = columns.answer_is or _detect_kind(drafts)
     if kind in LETTER_KINDS:
-        _refuse_mixed_scripts(drafts)
+        refuse_mixed_scripts((draft.answer, draft.place) for draft in drafts)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
     if drafts and withheld == len(drafts):
         why = f"{plan.answer!r} has none" if plan.answer else "no answer column was found"
@@ -458,27 +463,20 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     return best
 
 
-def _refuse_mixed_scripts(drafts: Sequence[_Draft]) -> None:
-    """Refuse mixed scripts, because the Cyrillic В is third and the Latin B second."""
-    places: defaultdict[str, list[Place]] = defaultdict(list)
-    for draft in drafts:
-        if letter := parse_letter(draft.answer):
-            places[letter.script].append(draft.place)
-    if len(places) > 1:
-        usual, *others = sorted(places, key=lambda script: -len(places[script]))
-        where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
-        raise places[others[0]][0].make_error(
-            f"the answers mix letters of several scripts, which may look alike: {usual} in most "
-            f"rows, {where}; use one script"
-        )
-
-
 def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     examples = drafts[:1000]
     first = islice(examples[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
     fitting = [name for name in names if all(d.interpret(d.extra.get(name)) for d in examples)]
     return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
+
+
+@lru_cache(1000)
+def _are_out_of_order(labels: Sequence[str]) -> bool:
+    """Return whether labels with the first letter or number of a series are not in its order."""
+    orders = [[*map(own.index, labels)] for own in SERIES if {*labels} <= {*own}]
+    is_series = len({*labels}) == len(labels) and any(0 in order for order in orders)
+    return is_series and [*range(len(labels))] not in orders
 
 
 _SCALAR = (str, int, float)
@@ -488,6 +486,8 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
     if draft.reason is not None:
         raise ProblemError(draft.reason)
     answer = draft.get_correct_choice(kind)
+    if fault := find_contradiction(draft.answer, draft.options, draft.labels):
+        raise ProblemError(f"the answer {fault}")
     if answer is None and draft.answer is not None and kind is not None:
         matches = match_choices(draft.answer, draft.options, draft.labels)
         if kind in ("text", "label") and len(matches) > 1:

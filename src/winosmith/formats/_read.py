@@ -24,6 +24,7 @@ from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect
 from winosmith.formats._jsonl import JSONL, find_lost_blanks
+from winosmith.formats._names import ID_COLUMNS, INDEX, find_existing
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED_FRACTION, report_progress
 from winosmith.formats._twins import (
@@ -64,6 +65,7 @@ class Contents:
             texts, and blanks that were separated from a word.
         path: the path of the file, or "<DataFrame>".
         name: the name of the data set.
+        is_numbered: whether the ids are numbers that other files may use for other items.
     """
 
     format: Format
@@ -74,6 +76,7 @@ class Contents:
     notes: tuple[str, ...] = ()
     path: str = ""
     name: str = ""
+    is_numbered: bool = False
 
     @property
     def line_numbers(self) -> list[int]:
@@ -175,6 +178,9 @@ def scan(
     ):
         _use_id_column(entries, index, rows.path)
     _reject_repeated_ids(entries)
+    is_numbered = _are_ids_positions(get_problems(entries), rows)
+    if is_numbered and rows.parts:
+        notes.append("the files have no unique ids: all problems are numbered together, from 0")
     if not as_written:
         notes += separate_blanks(entries)
         notes += drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else []
@@ -204,6 +210,7 @@ def scan(
         notes=tuple(notes),
         path=rows.path,
         name=rows.name,
+        is_numbered=is_numbered,
     )
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
         files = [one.place.path for one in entries if isinstance(one.item, Problem)]
@@ -320,6 +327,15 @@ def _find_index(problems: Mapping[int, Problem]) -> str | None:
             if len(numbers) == len(problems) and all(map(str.isdecimal, numbers)):
                 return name
     return None
+
+
+def _are_ids_positions(problems: Mapping[int, Problem], rows: data.Rows) -> bool:
+    """Return whether problems of several files, or with ids that are not unique, are numbered."""
+    names = find_existing((*ID_COLUMNS, *INDEX), (rows.parts or (rows,))[-1].names)
+    extra = next(iter(problems.values())).extra if problems else Extra()
+    are_unused = all(find_extra_key(extra, name) for name in names)
+    is_unclear = are_unused and (bool(names) or len(rows.parts) > 1)
+    return is_unclear and all(one.id == str(row) for row, one in problems.items())
 
 
 def _reject_repeated_ids(entries: list[Entry]) -> None:
@@ -523,7 +539,7 @@ def to_dataset(contents: Contents) -> Dataset:
             "`winosmith convert --recast problems`",
             contents.path,
         )
-    return Dataset(problems, contents.name)
+    return Dataset(problems, contents.name, is_numbered=contents.is_numbered)
 
 
 def read_claims(path: str | Path) -> tuple[Claim, ...]:
