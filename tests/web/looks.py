@@ -30,6 +30,9 @@ document.addEventListener("securitypolicyviolation",
     event => window.broken.push(event.violatedDirective + " " + event.blockedURI))"""
 """Script that lists what the page's policy blocks."""
 
+CUT_CAPTIONS = """width => [...document.querySelectorAll("caption:not(.hidden)")]
+    .filter(one => one.getBoundingClientRect().right > width).map(one => one.textContent)"""
+
 
 def heard(page: Any, said: list[str], but: str = "^$") -> list[str]:
     """Add a page's faults, and its console's errors, to a list as they occur; return the list.
@@ -99,7 +102,7 @@ def press(page: Any, target: str) -> None:
 
 
 def wrong_with(page: Any, axe: str, *widths: int) -> list[Any]:
-    """Return the faults that axe finds, and the elements that are wider than the window.
+    """Return the faults that axe finds, and elements and captions that are wider than the window.
 
     Args:
         page: A page of Playwright whose context has `bypass_csp=True`. It keeps the last width.
@@ -119,4 +122,6 @@ def wrong_with(page: Any, axe: str, *widths: int) -> list[Any]:
         wide = page.evaluate("document.documentElement.scrollWidth")
         if wide > width:
             wrong.append(("wide", wide, page.evaluate(WIDEST, width)))
+        if cut := page.evaluate(CUT_CAPTIONS, width):
+            wrong.append(("caption", width, cut))
     return wrong

@@ -224,7 +224,9 @@ def test_admins_are_warned_if_all_judges_share_an_address(
     for n in range(3):
         assert said not in admin.get("/admin/").content.decode()
         give_in(person(f"j{n}"), 9.0, address=_get_forwarded_address(f"192.0.2.{n}, 10.0.0.2"))
-    assert said in admin.get("/admin/").content.decode()
+    page = admin.get("/admin/").content.decode()
+    assert said in page
+    assert "“Hold votes if this many accounts at one IP address" in page
     rules(hold_accounts=0)
     assert said not in admin.get("/admin/").content.decode()
 

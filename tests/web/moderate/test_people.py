@@ -334,6 +334,7 @@ def test_worker_excludes_many_votes(six_votes: None, eva: Any, bob: Any, visit: 
         assert Job.objects.get().state == state
     work_off()
     assert (_excluded(bob), get_unfinished_decisions(bob)) == (6, [])
+    assert "6 of the votes are excluded, and do not count." in visit(eva).get(path).content.decode()
     assert visit(eva).get(to).headers["HX-Refresh"] == "true"
     assert Job.objects.values_list("state", "done").get() == ("done", 6)
 

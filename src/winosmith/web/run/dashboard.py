@@ -36,6 +36,7 @@ from winosmith.web.people.privacy import find_people_to_erase_again
 from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
+from winosmith.web.run.choices import get_setting_label
 from winosmith.web.take.models import Round
 
 MAX_BACKUP_AGE = timedelta(days=7)
@@ -103,11 +104,11 @@ def list_site_faults() -> list[str]:
     found = addresses.list_address_faults()
     if judges := count_address_judges():
         fault = _(
-            "All %d judges within an hour had the same address, so their votes can’t decide "
+            "All %(n)d judges within an hour had the same address, so their votes can’t decide "
             "problems. If they are in different places, add the missing proxy to `proxies` in "
-            "site.toml; otherwise, set `hold_accounts` to 0 for that time."
+            "site.toml; otherwise, change “%(setting)s” under Settings to 0 for that time."
         )
-        found.append(fault % judges)
+        found.append(fault % {"n": judges, "setting": get_setting_label("hold_accounts")})
     if people := find_people_to_erase_again():
         fault = _(
             "This site was restored from a backup. People erased since then: %(names)s. Run on "
