@@ -73,6 +73,18 @@ def test_sheets_of_questions_do_not_mention_a_blank() -> None:
     assert "Nobody may explain" not in page
 
 
+def test_sheets_of_questions_have_a_title_of_their_own_and_no_labels() -> None:
+    """Only the instructions for schemas explain the labels of similar texts."""
+    options = {"red": ("a rose", "grass"), "blue": ("the sky", "mud")}
+    problems = [Problem(n, f"Which is always {n}? _", of) for n, of in options.items()]
+    (sheet,) = make_sheets(Dataset(problems)).sheets
+    assert (sheet.title, [item.label for item in sheet.items]) == (
+        "Which option is correct?",
+        [None, None],
+    )
+    assert make_sheets(Dataset(problems), title="Colours").sheets[0].title == "Colours"
+
+
 def test_a_blank_among_questions_is_shown() -> None:
     questions = [Problem(f"{n}", f"What is {n} plus {n}? _", ("1", f"{2 * n}")) for n in (3, 4)]
     sentence = Problem("s", "The cup hit the jug, so the _ broke.", ("cup", "jug"))

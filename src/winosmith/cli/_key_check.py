@@ -28,8 +28,6 @@ from winosmith.validate import read_votes
 
 _CHECK_FILE = f"{PRIVATE}/check.json"
 
-_TITLE = "Which option is correct?"
-
 _LISTED_KEYS = 20
 """Maximum number of keys per verdict that are listed in a terminal."""
 
@@ -51,7 +49,7 @@ def write_check(
     asked = audit.make_problems_for_judges(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
-    made = humans.make_sheets(asked.kept, versions=versions, title=_TITLE)
+    made = humans.make_sheets(asked.kept, versions=versions)
     name_of = {item.asked: item.id for item in check.items}
     omitted = {one.problem.id: one.reason for one in asked.dropped}
     omitted |= {name_of[one.problem.id]: one.reason for one in made.omitted}

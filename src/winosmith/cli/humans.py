@@ -124,7 +124,7 @@ def make_test_sheets(**options: Any) -> None:
         {
             "command": "humans sheets",
             "signature": str(signature),
-            "title": options["title"],
+            "title": made.sheets[0].title,
             "paper": options["paper"],
             "asked": [each.question for each in declared],
         },

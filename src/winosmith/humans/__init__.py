@@ -20,7 +20,6 @@ from winosmith.humans._answers import (
     read_answer_table,
 )
 from winosmith.humans._assign import (
-    DEFAULT_TITLE,
     Assignment,
     Ledger,
     Sheets,
@@ -88,7 +87,6 @@ from winosmith.humans._tally import (
 __all__ = [
     "AMBIGUOUS",
     "CANARY",
-    "DEFAULT_TITLE",
     "LETTERS",
     "QUESTIONS",
     "Answer",

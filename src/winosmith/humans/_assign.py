@@ -35,6 +35,7 @@ from winosmith.blocks import find_blocks, join_blocks
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
+from winosmith.humans._handout import get_text_kind
 from winosmith.humans._sheet import Item, Label, Sheet
 from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, match_pattern
 from winosmith.outputs import atomic_write
@@ -43,8 +44,8 @@ from winosmith.records import parse_json
 from winosmith.seen import check_blanks
 from winosmith.text import compute_overlap
 
-DEFAULT_TITLE = "Who or what is meant?"
-"""The default title of a sheet."""
+_TITLE, _QUESTION_TITLE = "Who or what is meant?", "Which option is correct?"
+"""The default titles of sheets with schemas and of sheets with questions."""
 
 MIN_SIMILARITY = 0.5
 """Fraction of shared words above which consecutive texts are considered easy to confuse. Halves of
@@ -76,7 +77,10 @@ def make_sheets(
     seed: Annotated[
         Seed, Field(description="Random seed for assigning halves and shuffling the questions.")
     ] = 0,
-    title: Annotated[str, Field(description="Title of the sheets.")] = DEFAULT_TITLE,
+    title: Annotated[
+        str | None,
+        Field(description=f"Title of the sheets; by default {_TITLE!r} or {_QUESTION_TITLE!r}."),
+    ] = None,
     alike: Fraction = MIN_SIMILARITY,
 ) -> Sheets:
     """Make test sheets: a test per version with one half of each schema, and a common test.
@@ -86,9 +90,9 @@ def make_sheets(
         versions: names of the tests that get the halves.
         orders: number of orders of each test, at most the number of problems.
         seed: random seed for assigning halves and shuffling the questions.
-        title: title of the sheets.
+        title: title of the sheets; None or "" for a question that fits the texts.
         alike: minimum fraction of words, 0–1, that a text must share with the previous text to get
-            a label stating that the texts differ.
+            a label stating that the texts differ. Sheets of questions have no labels.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
@@ -112,7 +116,11 @@ def make_sheets(
                 dataset, rows, seed=seed, test=test, order=order, order_count=orders
             )
             items = _make_items(dataset, ordered, schemas, alike)
-            sheets.append(Sheet(title, test, order, seed, digest, items))
+            sheet = Sheet(title or _TITLE, test, order, seed, digest, items)
+            if get_text_kind(sheet) == "question":  # its instructions explain no label
+                items = tuple(replace(item, label=None) for item in items)
+                sheet = replace(sheet, title=title or _QUESTION_TITLE, items=items)
+            sheets.append(sheet)
     return Sheets(tuple(sheets), omitted)
 
 

@@ -47,11 +47,11 @@ def test_repeated_job_opens_a_human_test_only_once(db: Any, send: Any, done: Any
 def test_second_human_test_of_one_name_fails(db: Any, send: Any, done: Any) -> None:
     """Both can be previewed; the one confirmed later fails."""
     first = job_of(send("/admin/tests/", file=SCHEMAS, **TEST))
-    second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": "Mine"}))
+    second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": ""}))
     assert done(second).state == "done"
     late = done(first)
     assert (late.state, "a test named" in late.error) == ("failed", True)
-    assert Round.objects.get().title == "Mine"
+    assert Round.objects.get().title == "Who or what is meant?"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_second_human_test_of_one_name_fails(db: Any, send: Any, done: Any) -> N
         (SCHEMAS, {"orders": "101"}, "Enter 100 or less."),
         (SCHEMAS, {"name": "über uns"}, "Use only letters, digits, - and _."),
         (SCHEMAS, {"format": "xls"}, "“xls” is not one of the choices; choose another one."),
-        (SCHEMAS, {"title": ""}, "required"),
+        (SCHEMAS, {"name": ""}, "required"),
     ],
 )
 def test_invalid_human_test_is_refused_and_the_form_kept(

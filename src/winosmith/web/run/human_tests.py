@@ -8,7 +8,6 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
-from winosmith.humans import DEFAULT_TITLE
 from winosmith.web.jobs import TEST, TEST_PUBLISH, Job, Progress, Reading
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, DataForm, FileContent, get_faults, job_file, read_file
@@ -39,7 +38,10 @@ class TestForm(DataForm):
         max_length=40,
     )
     title = forms.CharField(
-        label=gettext_lazy("Title that respondents see"), max_length=100, initial=DEFAULT_TITLE
+        label=gettext_lazy("Title that respondents see"),
+        help_text=gettext_lazy("If empty, it is a question, such as “Who or what is meant?”"),
+        max_length=100,
+        required=False,
     )
     orders = forms.IntegerField(
         label=gettext_lazy("Number of question orders"),

@@ -61,7 +61,7 @@ def open_round(
     declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
-    title: str = humans.DEFAULT_TITLE,
+    title: str | None = None,
     seed: int = 0,
     **options: Any,
 ) -> tuple[Round, tuple[Dropped, ...]]:
@@ -90,7 +90,7 @@ def open_round(
             row.log_event("embargo", reason=_("it is in a human test"))
         opened = Round.objects.create(
             name=name,
-            title=title,
+            title=made.sheets[0].title,
             data=stored.blind().digest,
             seed=seed,
             consent=consent or make_consent_text([len(sheet) for sheet in made.sheets]),
