@@ -22,6 +22,7 @@ from winosmith import (
     answers,
     audit,
     build,
+    dataset,
     debias,
     exposure,
     humans,
@@ -179,6 +180,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
     "check": Printed(
         metrics.Copies,
         data=str,
+        columns=dataset.ColumnRoles | None,
         rules_used=validate.AppliedRules,
         funnel=validate.Funnel,
         rules=list[Record],
@@ -309,6 +311,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         Printed(
             metrics.Statistics,
             data=str,
+            columns=dict[str, dataset.ColumnRoles | None],
             unmarked_twins=NotRequired[int],
             lineages=NotRequired[metrics.LineageStatistics],
         ),

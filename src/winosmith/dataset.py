@@ -28,6 +28,29 @@ def group_rows(keys: Iterable[Key]) -> dict[Key, list[int]]:
     return rows
 
 
+@dataclass(frozen=True)
+class ColumnRoles:
+    """The format in which a data set was read and, for questions, the role of each column.
+
+    Attributes:
+        format: name of the format.
+        question: columns of the question.
+        choices: columns of the choices; the answer column if its labels are the choices.
+        answer: column of the correct choice; None if there is none.
+        answer_is: the kind of answers, such as "letter"; None if they are marked otherwise.
+        id: column of the ids; None if items are numbered or named by their locations.
+        others: the other columns.
+    """
+
+    format: str
+    question: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    answer: str | None = None
+    answer_is: str | None = None
+    id: str | None = None
+    others: tuple[str, ...] = ()
+
+
 class Dataset(Sequence[Problem]):
     """An ordered, immutable set of problems with distinct ids.
 
@@ -35,6 +58,7 @@ class Dataset(Sequence[Problem]):
         problems: the problems, in order.
         name: a label for reports ("train_xl"); not part of the digest.
         is_numbered: whether the ids are numbers that other files may use for other problems.
+        roles: how the columns of its file were read; None if unknown. Not part of the digest.
 
     Raises:
         DataError: two problems share an id.
@@ -48,10 +72,15 @@ class Dataset(Sequence[Problem]):
     """
 
     def __init__(
-        self, problems: Iterable[Problem] = (), name: str = "", *, is_numbered: bool = False
+        self,
+        problems: Iterable[Problem] = (),
+        name: str = "",
+        roles: ColumnRoles | None = None,
+        *,
+        is_numbered: bool = False,
     ):
         self.problems = tuple(problems)
-        self.name, self.is_numbered = name, is_numbered
+        self.name, self.roles, self.is_numbered = name, roles, is_numbered
         if len(self._row_by_id) != len(self.problems):
             twice = next(i for i, n in Counter(p.id for p in self.problems).items() if n > 1)
             raise DataError(f"the id {twice!r} occurs twice; ids must be distinct in a data set")

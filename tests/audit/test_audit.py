@@ -36,6 +36,15 @@ def _fit_probes(data: Dataset, *embedder: "_Places", **how: int) -> tuple[audit.
     return audit.fit_probes(audit.Items.from_dataset(data), *embedder, **how)
 
 
+def test_columns_of_a_table_are_stated_in_a_notebook() -> None:
+    rows = [
+        {"stem": f"Which is {n}?", "A": f"{n}", "B": "x", "key": "AB"[n % 2]} for n in range(40)
+    ]
+    found = audit.audit(rows, draws=19, probe_draws=0)
+    assert "<p>table: the question is &#39;stem&#39;; the choices are" in found._repr_html_()
+    assert "the answer is 'key' (letters); no id column. Chance is" in found.summary()
+
+
 def test_probe_finds_a_word_that_reveals_the_key() -> None:
     options, question, both = _fit_probes(_make_items(200, 0.8), draws=49)
     assert options.right > 0.7

@@ -1,6 +1,8 @@
 """`winosmith audit`: a verdict, a page, JSON, and an exit code for CI."""
 
 import json
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,27 @@ def test_unusable_rows_are_counted_with_reasons(cli: Cli) -> None:
     assert "No line for a README: some can't be judged" in printed
 
 
+def test_columns_are_shown_with_the_options_that_name_them(cli: Cli) -> None:
+    rows = [f"n{at},What is {at}?,red {at},blue {at},{at % 2 + 1},easy\n" for at in range(40)]
+    Path("own.csv").write_text("Nr,Stem,A,B,Key,Level\n" + "".join(rows))
+    read = (
+        "the question is 'Stem'; the choices are 'A', 'B'; the answer is 'Key' (numbers from 1); "
+        "the id is 'Nr'; other columns: 'Level'. If this is incorrect, name the columns with "
+        "--question, --choices, --answer, --answer-is or --id."
+    )
+    printed = cli(f"audit own.csv {QUICK} --out own.html")
+    assert f"own: {read}" in " ".join(printed.split())
+    shown = unescape(re.sub("<.*?>", "", Path("own.html").read_text("utf-8")))
+    assert f"own: {read}" in " ".join(shown.split())
+    columns = {"format": "questions", "question": ["Stem"], "choices": ["A", "B"], "answer": "Key",
+               "answer_is": "1", "id": "Nr", "others": ["Level"]}  # fmt: skip
+    assert cli.told(f"audit own.csv {QUICK}")["splits"]["own"]["columns"] == columns
+    for command in ("stats", "check"):
+        assert f"own.csv: {read}" in " ".join(cli(f"{command} own.csv").split())
+    assert cli.told("stats own.csv")["columns"] == {"own.csv": columns}
+    assert cli.told("check own.csv")["columns"] == columns
+
+
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
@@ -106,8 +129,8 @@ def doubted(cli: Cli) -> str:
 
 
 def test_suspects_become_a_test_sheet(doubted: str, cli: Cli) -> None:
-    told = cli.aside(f"audit {doubted} --to-sheet suspects.jsonl")
-    assert "Wrote suspects.jsonl (2 problems)" in told
+    assert "q4 (quiz.csv:6) " in cli(f"audit {doubted} --to-sheet suspects.jsonl")
+    assert "Wrote suspects.jsonl (2 problems)" in cli.err
     (sheet,) = make_sheets(formats.read("suspects.jsonl")).sheets
     assert {"".join(item.text): item.options for item in sheet.items} == {
         "What is number 4? _": ("a4", "b4", "c4"),
@@ -124,7 +147,7 @@ def test_suspects_are_sent_to_judges_of_a_site_once(
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted.split(), "--to-judge", str(site.folder))
     told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
-    assert "Not sent to judges: q7: it contains another '_'" in told
+    assert "Not sent to judges: q7 (quiz.csv:9): it contains another '_'" in told
     assert "Added to the site for judging: 1; already there: 0." in told
     assert "Added to the site for judging: 0; already there: 1." in again
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
@@ -183,22 +206,25 @@ def test_repair_is_written_and_shown_before_and_after(leaning: Path, cli: Cli) -
     assert "the longest, in characters" in record["thinned_by"]
 
 
-def test_items_without_ids_are_shown_by_their_lines(leaning: Path, cli: Cli) -> None:
+def test_items_are_named_by_id_and_line(leaning: Path, cli: Cli) -> None:
     head, *rows = leaning.read_text().splitlines()
     rows.append(rows[0])
     leaning.write_text("\n".join([head, *rows]))
     audit = "audit leaning.csv --draws 99 --no-probes --todo todo.md"
     found = cli.told(audit)["findings"]
     copies = [one["text"] for one in found if one["rule"] == "duplicates"]
-    assert copies == ["item leaning.csv:162 is identical to item leaning.csv:2"]
+    assert copies == ["item 160 (leaning.csv:162) is identical to item 0 (leaning.csv:2)"]
     assert "only “the longest, in characters”; other cues may stay flagged (now: “" in cli.err
     [first, _, about, _, item, *_] = Path("todo.md").read_text("utf-8").splitlines()
     assert first.startswith("# Options to lengthen: ")
     assert about.startswith("This list covers only “the longest, in characters”")
     assert ".csv:" in item
+    assert "such as 0 (" in cli(f"{audit} --repair fixed")
     leaning.write_text("\n".join([f"id,{head}", *(f"q{n},{row}" for n, row in enumerate(rows))]))
     cli(audit)
-    assert "\n- [ ] q" in Path("todo.md").read_text("utf-8")
+    assert re.search(
+        r"\n- \[ \] q\d+ \(leaning.csv:\d+\): option", Path("todo.md").read_text("utf-8")
+    )
 
 
 @pytest.fixture

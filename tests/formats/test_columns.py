@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Problem, formats
+from winosmith.dataset import ColumnRoles
 from winosmith.errors import FormatError
 from winosmith.formats import Columns
 from winosmith.formats._letters import LETTERS, OTHER_SERIES
@@ -32,6 +33,26 @@ def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") ->
         writer.writeheader()
         writer.writerows(rows)
     return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "roles"),
+    [
+        ([{"question": "Why?", "choices": ["a", "b"], "label": n, "hint": ""} for n in (0, 1)],
+         ColumnRoles("questions", ("question",), ("choices",), "label", "0", None, ("hint",))),
+        ([{"question": "Why?", "answer": "yes"}, {"question": "How?", "answer": "no"}],
+         ColumnRoles("questions", ("question",), ("answer",), "answer", "label")),
+        ([{"question": "Why?", "correct_answer": "a", "distractor1": "b", "id": "x"}],
+         ColumnRoles("questions", ("question",), ("correct_answer", "distractor1"),
+                     "correct_answer", None, "id")),
+        ([{"sentence": "A _ b.", "option1": "x", "option2": "y", "answer": 1, "qID": "1"}],
+         ColumnRoles("winogrande")),
+    ],
+)  # fmt: skip
+def test_roles_of_columns_are_a_fact_of_the_data_set(
+    rows: list[dict[str, Any]], roles: ColumnRoles
+) -> None:
+    assert formats.read(rows).roles == roles
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4))

@@ -102,13 +102,28 @@ class Audit(Result):
         )
 
     def sentences(self) -> list[str]:
-        """Return sentences on the verdict for each split, the null and the conditions."""
+        """Return sentences on the verdict for each split, its columns, the null and conditions."""
         return [
             *(sentence for part in self.parts for sentence in part.verdict()),
+            *formats.describe_columns(self.datasets, advise=False),
             "Chance is simulated by permuting the positions of the keys among the items, or, for "
             "position cues, by drawing them uniformly. Copies and twins are drawn together.",
             f"Conditions: {self.signature}.",
         ]
+
+    @property
+    def labelled_shared(self) -> dict[tuple[str, str], list[tuple[str, str]]]:
+        """The pairs in `shared`, with the labels of the items (`SplitAudit.get_label`)."""
+        label = {part.name: part.get_label for part in self.parts}
+        return {
+            (one, other): [(label[one](first), label[other](second)) for first, second in pairs]
+            for (one, other), pairs in self.shared.items()
+        }
+
+    @property
+    def datasets(self) -> dict[str, Dataset]:
+        """The data set of each split, by the split's name."""
+        return {part.name: part.dataset for part in self.parts}
 
     def charts(self) -> list[Svg]:
         """Draw a chart of cue scores for each split."""

@@ -79,7 +79,9 @@ def format_estimate(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
-def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Section:
+def make_repair_section(
+    repaired: Repair, name_split: bool = False, label: Callable[[str], str] = str
+) -> report.Section:
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [
@@ -113,8 +115,8 @@ def make_repair_section(repaired: Repair, name_split: bool = False) -> report.Se
         else "Repair: before and after",
         [
             report.Text([explain_repair(repaired)]),
-            report.Text(list(_describe_steps(repaired)), "list"),
-            *_make_model_tables(repaired),
+            report.Text(list(_describe_steps(repaired, label)), "list"),
+            *_make_model_tables(repaired, label),
             report.Drawing(
                 "Accuracy of each cue on the kept items. Grey bars extend 3 points below and "
                 "above chance; diamonds are outside this range. Shuffled positions differ from "
@@ -135,7 +137,7 @@ def _format_bound(bound: Bound | None) -> tuple[str | None, str | None]:
     return report.points_span((bound.low, bound.high)), verdict
 
 
-def _describe_steps(repaired: Repair) -> Iterator[str]:
+def _describe_steps(repaired: Repair, label: Callable[[str], str]) -> Iterator[str]:
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.has_word_model else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
@@ -158,8 +160,8 @@ def _describe_steps(repaired: Repair) -> Iterator[str]:
     }.items():
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
-            yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
-    yield from _describe_set_aside(repaired)
+            yield f"Removed {what}: {stages[stage]:,}, such as {label(first.problem.id)}."
+    yield from _describe_set_aside(repaired, label)
     if checked := repaired.parameters.get("checked"):
         yield (
             f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
@@ -196,7 +198,7 @@ def _describe_concentration(repaired: Repair) -> Iterator[str]:
     )
 
 
-def _describe_set_aside(repaired: Repair) -> Iterator[str]:
+def _describe_set_aside(repaired: Repair, label: Callable[[str], str]) -> Iterator[str]:
     found = repaired.doubts
     if found is None:
         return
@@ -215,9 +217,9 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
     all_there = f" Models doubt only {len(aside):,} keys." if (asked or 0) > len(aside) else ""
     yield (
         f"Set aside because models agree on another option: {count:,} item{'s' * (count > 1)}"
-        f"{halves}, such as {aside[0].id}.{all_there} Most of them may be sound items that models "
-        "get wrong. They are in set_aside.jsonl: have people check them, and move sound items to "
-        "kept.jsonl."
+        f"{halves}, such as {label(aside[0].id)}.{all_there} Most of them may be sound items that "
+        "models get wrong. They are in set_aside.jsonl: have people check them, and move sound "
+        "items to kept.jsonl."
     )
     yield (
         "On the kept items, the accuracy and ranking of these models and their relatives are "
@@ -233,7 +235,7 @@ def _describe_set_aside(repaired: Repair) -> Iterator[str]:
         )
 
 
-def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
+def _make_model_tables(repaired: Repair, label: Callable[[str], str]) -> Iterator[report.Table]:
     found = repaired.doubts
     if found is None:
         return
@@ -250,7 +252,7 @@ def _make_model_tables(repaired: Repair) -> Iterator[report.Table]:
         return
     yield make_table(
         "Items set aside",
-        found.set_aside[:_MAX_LISTED],
+        [replace(one, id=label(one.id)) for one in found.set_aside[:_MAX_LISTED]],
         ["id", "agreement", "models", "proposed", "key"],
         note="Agreement: the weight of the models that chose this option, as a fraction of the "
         "weight of all that answered. A model's weight is its accuracy above chance.",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from winosmith import report
+from winosmith import formats, report
 from winosmith.audit._audit import Audit
 from winosmith.audit._battery import LEVEL, MAX_FLAGGED, format_p_value, format_percent
 from winosmith.audit._cues import get_advice
@@ -37,11 +38,16 @@ def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.
     """Make the sections of the report, for a page or a terminal."""
     probed = list(_make_probe_blocks(audit))
     many = len(audit.parts) > _MAX_DETAILED_FILES
+    labels = {part.name: part.get_label for part in audit.parts}
+    read = report.Text(formats.describe_columns(audit.datasets))
     return [
-        report.Section("Files", [_make_files_table(audit)])
+        report.Section("Files", [read, _make_files_table(audit)])
         if many
-        else report.Section("Summary", list(_make_summary_blocks(audit))),
-        *(make_repair_section(one, len(repaired) > 1) for one in repaired),
+        else report.Section("Summary", [read, *_make_summary_blocks(audit)]),
+        *(
+            make_repair_section(one, len(repaired) > 1, labels.get(one.dataset.name, str))
+            for one in repaired
+        ),
         *(_make_cue_section(part) for part in audit.parts if not many or part.best_cue is not None),
         *([report.Section("Models that see only a part", probed)] if probed else []),
         *(_make_model_section(part, part.triage) for part in audit.parts if part.triage),
@@ -161,7 +167,7 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
                 )
         yield from (f"{part.name}: {leak}." for leak in part.review.leaks or ())
     yield from (f"{one}." for one in audit.failures("contradictions,options,unfilled,refused"))
-    for (one, other), pairs in audit.shared.items():
+    for (one, other), pairs in audit.labelled_shared.items():
         yield (
             f"{describe_shared_items(one, other, pairs)}, identical or nearly so, such as "
             f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}. Remove them from one split."
@@ -362,7 +368,7 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
                 if said
                 else f"No {what} is declared for {name}, in the file or in a card next to it."
             )
-    for (one, other), pairs in audit.shared.items():
+    for (one, other), pairs in audit.labelled_shared.items():
         items = len({item for _, item in pairs})
         rows.append(
             [f"items of {other} that occur in {one}", items, CHECKS[0].format_examples(pairs)]
@@ -398,7 +404,7 @@ def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[repo
     yield [
         f"{part.name}: questions found in the texts, of {overlap.checked_count:,} searched for",
         len(overlap.found_questions),
-        f"{first[0]}: “{first[1]}”" if first else None,
+        f"{part.get_label(first[0])}: “{first[1]}”" if first else None,
     ]
     (keys, of), (others, of_others) = overlap.count_found_options(Dataset(part.items.problems))
     yield [
@@ -483,7 +489,7 @@ def _make_suspect_blocks(part: SplitAudit, triage: Triage) -> Iterator[report.Bl
     else:
         yield make_table(
             f"Keys of {part.name} that may be wrong",
-            triage.suspects[:_MAX_LISTED],
+            [replace(one, id=part.get_label(one.id)) for one in triage.suspects[:_MAX_LISTED]],
             ["id", "agreement", "proposed", "key"],
             note=note,
             most=8,

@@ -13,7 +13,7 @@ from winosmith.audit._probes import Probe
 from winosmith.audit._review import Declarations, Review
 from winosmith.audit._triage import Triage
 from winosmith.data import Place
-from winosmith.dataset import Dataset
+from winosmith.dataset import ColumnRoles, Dataset
 from winosmith.metrics import compute_detectable_differences
 from winosmith.problem import Problem
 from winosmith.report import Svg, percent
@@ -67,6 +67,12 @@ class SplitAudit(Result):
         """The digest of the items."""
         return self.dataset.digest
 
+    @property
+    @computed(key="columns")
+    def roles(self) -> ColumnRoles | None:
+        """How the columns of the file were read; None if unknown."""
+        return self.dataset.roles
+
     @cached_property
     @computed(
         key="detectable",
@@ -81,17 +87,17 @@ class SplitAudit(Result):
         """The items by id."""
         return {problem.id: problem for problem in self.dataset}
 
-    @cached_property
-    def row_labels(self) -> Mapping[str, str]:
-        """The items' locations by id if all ids are only row numbers; otherwise empty."""
+    @property
+    def ids_are_rows(self) -> bool:
+        """Whether all ids are 0-based row numbers; False if locations are unknown."""
         order = sorted(self.places, key=lambda name: self.places[name].number)
-        items = [(str(row), name) for row, name in enumerate(order) if name in self.problems_by_id]
-        labels = {name: str(self.places[name]) for row, name in items if row == name}
-        return labels if len({*labels.values()}) == len(items) else {}
+        items = [str(row) == name for row, name in enumerate(order) if name in self.problems_by_id]
+        return bool(items) and all(items)
 
     def get_label(self, item: str) -> str:
-        """Return an item's location if the file has no ids, otherwise its id."""
-        return self.row_labels.get(item, item)
+        """Return an item's id, with its location if it is known and not the id itself."""
+        place = str(self.places.get(item, ""))
+        return item if not place or item.startswith(place) else f"{item} ({place})"
 
     @property
     def best_cue(self) -> CueScore | None:

@@ -205,7 +205,9 @@ def read_items(path: str) -> Dataset | tuple[Claim, ...]:
     claims = tuple(item for item in contents.items if isinstance(item, Claim))
     if claims and contents.problems:
         raise FormatError("the file contains both problems and true-or-false claims", path)
-    return claims or Dataset(contents.problems, Path(path).stem)
+    return claims or Dataset(
+        contents.problems, Path(path).stem, contents.roles, is_numbered=contents.is_numbered
+    )
 
 
 def read_training_data(options: Mapping[str, Any]) -> Dataset | None:

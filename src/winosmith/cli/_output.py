@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import click
@@ -108,6 +108,12 @@ def _list_printed_parts(blocks: Iterable[report.Block]) -> list[report.Table | r
     return [part for part in parts if isinstance(part, report.Table | report.Text)]
 
 
+def _translate_text(block: report.Block) -> report.Block:
+    if not isinstance(block, report.Text):
+        return block
+    return replace(block, paragraphs=[*map(translate_advice, block.paragraphs)])
+
+
 @dataclass(frozen=True)
 class Output:
     """The result of a command, for a terminal, a page and JSON.
@@ -150,11 +156,14 @@ class Output:
             echo(f"The report is in {out}", bold=True)
 
     def render_page(self) -> str:
+        sections = [
+            replace(one, blocks=[*map(_translate_text, one.blocks)]) for one in self.sections
+        ]
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
         rest = report.Section("Signatures", [report.Code(signed, "Data and settings")])
         return report.render_page(
             self.title,
-            [*self.sections, *([rest] if signed else [])],
+            [*sections, *([rest] if signed else [])],
             subtitle=self.subtitle or self.verdict,
             signature=self.signature,
             footer=f"Made by winosmith {__version__}.",

@@ -232,7 +232,7 @@ def command(**options: Any) -> None:
             path = Path(options["repaired"], name if len(repairs) > 1 else "", "kept.jsonl")
             echo(f"{len(one.dataset):,} items are in {path}", bold=True)
             echo(f"Audit them: winosmith audit {path}")
-        if repairs and any(part.row_labels for part in found.parts):
+        if repairs and any(part.ids_are_rows for part in found.parts):
             echo("Their ids are row numbers from 0; unrecognised columns are in `extra`.")
     if judged is not None and not options["check"]:
         from winosmith.web import importing
@@ -401,7 +401,8 @@ def _read_answers(
 def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     read = formats.read_errata(errata, (one for split in splits.values() for one in split))
     for name, split in splits.items():
-        splits[name] = Dataset(formats.apply_errata(split, read), split.name)
+        corrected = formats.apply_errata(split, read)
+        splits[name] = Dataset(corrected, split.name, split.roles, is_numbered=split.is_numbered)
     wrong = sum(one.old != one.new for one in read)
     say(f"{errata}: {wrong:,} keys corrected, {len(read) - wrong:,} confirmed")
     return {one.id for one in read}
@@ -415,7 +416,7 @@ def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
         passed = audit.make_problems_for_people(split, ids, site=plain)
         asked += passed.kept
         for left in passed.dropped:
-            say(f"Not sent to judges: {left.problem.id}: {left.reason}")
+            say(f"Not sent to judges: {part.get_label(left.problem.id)}: {left.reason}")
     if not asked:
         raise DataError("none of the suspects can be sent to judges")
     return Dataset(asked, "+".join(part.name for part in result.parts))

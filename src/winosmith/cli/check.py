@@ -19,6 +19,7 @@ from winosmith.options import build_schema
 from winosmith.outputs import OutputFolder
 from winosmith.report import percent, to_fixed
 from winosmith.response import Response
+from winosmith.results import to_json
 from winosmith.text import format_count
 from winosmith.validate import (
     Examination,
@@ -146,6 +147,7 @@ def _make_record(
 ) -> dict[str, Any]:
     return {
         "data": data,
+        "columns": to_json(result.stages[0].dataset.roles),
         "rules_used": result.applied_rules.record(),
         "funnel": result.funnel.record(),
         "rules": [
@@ -185,6 +187,7 @@ def _make_sections(
             f"Questions without a blank: {asked:,}; their length and whether they contain the "
             "options are not checked, but winosmith audit finds artifacts in them"
         )
+    lines += formats.describe_columns({data: result.stages[0].dataset})
     yield report.Section("Rules used", [report.Text(lines)])
     tables = [
         *result.funnel.make_tables(),

@@ -171,8 +171,8 @@ def _make_tables(
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
         head="pair",
         note="1st, 2nd: problems that only this solver got right. p keeps blocks together (twins, "
-        "families, copies); McNemar's test assumes independent problems. Holm: p, corrected for "
-        "the number of tests.",
+        "families, copies, look-alikes); McNemar's test assumes independent problems. Holm: p, "
+        "corrected for the number of tests.",
     )
     agreement = make_table(
         "How often both solvers choose the same option",

@@ -120,7 +120,8 @@ def _print_release(released: ReleaseResult) -> None:
     content = released.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
-    echo(f"{counts['all']['problems']:,} problems: {parts}")
+    where = ", in one part" if "problems" in counts else f": {parts}"
+    echo(f"{counts['all']['problems']:,} problems{where}")
     if "problems" in counts:
         say("The data are not split, so all answers are public. To withhold the test answers, give "
             "one file per split, or --disjoint.")  # fmt: skip

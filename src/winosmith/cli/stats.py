@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from winosmith import metrics, report
+from winosmith import formats, metrics, report
 from winosmith.cli import _options
 from winosmith.cli._output import Output, Rows
 from winosmith.dataset import Dataset
 from winosmith.metrics import ClaimStatistics, LineageStatistics, Statistics
 from winosmith.report import format_value, percent, to_fixed
-from winosmith.results import make_table
+from winosmith.results import make_table, to_json
 from winosmith.study import join_data
 from winosmith.text import format_count
 
@@ -57,15 +57,18 @@ def command(data: tuple[str, ...], seed: int) -> None:
     found = metrics.compute_statistics(asked, seed)
     families = metrics.compute_lineage_statistics(asked)
     pairs, advice = _options.detect_unmarked_twins(asked)
+    by_path = {path: of for path, of in zip(data, parts, strict=True) if isinstance(of, Dataset)}
+    read = report.Section("Columns", [report.Text(formats.describe_columns(by_path))])
     Output(
         f"{asked.name}: counted",
         {
             "data": asked.name,
+            "columns": to_json({path: part.roles for path, part in by_path.items()}),
             **found.record(),
             **({"unmarked_twins": pairs} if pairs else {}),
             **({"lineages": families.record()} if families else {}),
         },
-        list(_make_sections(asked.name, found, families, advice)),
+        [read, *_make_sections(asked.name, found, families, advice)],
         signature=found.signature,
     ).show()
 

@@ -226,14 +226,14 @@ def is_answer_name(name: str) -> bool:
     return normalise(name) in _ANSWERS or _ALIASES.fullmatch(normalise(name)) is not None
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str], limit: int = _MAX_NAMES) -> str:
     """Format names for a message: the first few, then the number of the remaining names.
 
     >>> join_names(["a", "b"]), join_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
     """
-    shown = ", ".join(map(repr, names[:_MAX_NAMES]))
-    return f"{shown}, and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else shown
+    shown = ", ".join(map(repr, names[:limit]))
+    return f"{shown}, and {len(names) - limit:,} more" if len(names) > limit else shown
 
 
 def join_groups(groups_of_names: Iterable[Sequence[str]]) -> str:

@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 
 from winosmith import data
 from winosmith.data import Place, Record
+from winosmith.dataset import ColumnRoles
 from winosmith.errors import AdvisedText, FormatError, ProblemError
 from winosmith.formats import _base, _rows
 from winosmith.formats._answers import (
@@ -111,8 +112,8 @@ def read_questions(
     rows: Iterable[SourceRow],
     columns: Columns = Columns(),  # noqa: B008 - frozen
     on_progress: Callable[[float], object] | None = None,
-) -> tuple[list[Entry], list[str]]:
-    """Read rows as questions, and return one sentence for each assumption.
+) -> tuple[list[Entry], list[str], ColumnRoles]:
+    """Read rows as questions; return one sentence for each assumption, and the columns' roles.
 
     Columns that are not in `columns` are detected. After all rows are parsed, `on_progress` is
     called regularly with the finished fraction.
@@ -122,7 +123,8 @@ def read_questions(
     if not names:
         if not found:
             raise FormatError("there are no rows")
-        return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
+        bad = [Entry(row.place, row.raw, reason=row.reason) for row in found]
+        return bad, [], ColumnRoles(QUESTIONS.name)
     plan = make_plan(names, columns, [row.values for row in found if row.values is not None])
     plan, id_notes = _drop_repeated_ids(plan, found, columns)
     notes += id_notes + plan.make_notes(columns)
@@ -201,10 +203,11 @@ def read_questions(
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del drafts
+    roles = plan.make_roles(kind, others)
     return [
         _base.build_entry(draft.place, draft.raw, _make_problem, draft, kind, keys)
         for draft in _report_progress(rows_read, _rows.DRAFTED_FRACTION, 1, on_progress)
-    ], notes
+    ], notes, roles  # fmt: skip
 
 
 def _report_progress(
@@ -230,14 +233,17 @@ def _drop_repeated_ids(
     cells = [row[plan.id] for _, _, row, _ in rows if row and not is_empty(row.get(plan.id))]
     ids = [data.format_cell(value) for value in cells]
     repeats = len(ids) - len({*ids})
-    if normalise(plan.id) in (*UNIQUE_ID, *INDEX):
-        return plan if not repeats and len(ids) == len(rows) else replace(plan, id=None), []
-    if repeats < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
-        return plan, []
     note = (
         f"{plan.id!r} is not used as the question id, because {repeats:,} of {len(ids):,} rows "
         "repeat another row's value; the questions are numbered instead"
     )
+    if normalise(plan.id) in (*UNIQUE_ID, *INDEX):
+        if 0 < repeats <= _MAX_REPEATED * len(ids):
+            advice = f" (`id={plan.id!r}` uses it, and reports these rows)"
+            return replace(plan, id=None), [AdvisedText(note, "id", advice)]
+        return plan if not repeats and len(ids) == len(rows) else replace(plan, id=None), []
+    if repeats < max(_MIN_REPEATED, _MAX_REPEATED * len(ids)):
+        return plan, []
     return replace(plan, id=None), [note]
 
 

@@ -16,15 +16,15 @@ from typing import TypedDict, Unpack
 
 from winosmith import data
 from winosmith.data import Place, Readable, Source
-from winosmith.dataset import Dataset
+from winosmith.dataset import ColumnRoles, Dataset
 from winosmith.errors import AdvisedText, FormatError, ProblemError
-from winosmith.formats._answers import drop_repeated_keys
+from winosmith.formats._answers import KINDS, drop_repeated_keys
 from winosmith.formats._base import Entry, Format, Item, find_extra_key, get_problems, replace_items
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
 from winosmith.formats._detect import detect
 from winosmith.formats._jsonl import JSONL, find_lost_blanks
-from winosmith.formats._names import ID_COLUMNS, INDEX, find_existing
+from winosmith.formats._names import ID_COLUMNS, INDEX, find_existing, join_names
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED_FRACTION, report_progress
 from winosmith.formats._twins import (
@@ -66,6 +66,7 @@ class Contents:
         path: the path of the file, or "<DataFrame>".
         name: the name of the data set.
         is_numbered: whether the ids are numbers that other files may use for other items.
+        roles: how the columns were read.
     """
 
     format: Format
@@ -77,6 +78,7 @@ class Contents:
     path: str = ""
     name: str = ""
     is_numbered: bool = False
+    roles: ColumnRoles | None = None
 
     @property
     def line_numbers(self) -> list[int]:
@@ -156,10 +158,11 @@ def scan(
             )
         format_name = QUESTIONS.name
     known, rows, notes = detect(rows, format_name)
+    roles = ColumnRoles(known.name, id=columns.id)
     if known is QUESTIONS:
         read = report_progress(rows, rows.source, on_progress, PARSED_FRACTION)
         with _name_file(rows.path):
-            entries, question_notes = read_questions(read, columns, on_progress)
+            entries, question_notes, roles = read_questions(read, columns, on_progress)
         notes += question_notes
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
@@ -169,6 +172,7 @@ def scan(
     _refuse_shifted_answers(entries)
     if ids_are_places:
         _replace_ids_by_places(entries)
+        roles = replace(roles, id=None)
     elif columns.id is not None and known is not QUESTIONS:
         _use_id_column(entries, columns.id, rows.path)
     elif (
@@ -211,6 +215,7 @@ def scan(
         path=rows.path,
         name=rows.name,
         is_numbered=is_numbered,
+        roles=roles,
     )
     if pair_by is None and not as_written and (known is QUESTIONS or not marked):
         files = [one.place.path for one in entries if isinstance(one.item, Problem)]
@@ -539,7 +544,40 @@ def to_dataset(contents: Contents) -> Dataset:
             "`winosmith convert --recast problems`",
             contents.path,
         )
-    return Dataset(problems, contents.name, is_numbered=contents.is_numbered)
+    return Dataset(problems, contents.name, contents.roles, is_numbered=contents.is_numbered)
+
+
+def describe_columns(datasets: Mapping[str, Dataset], *, advise: bool = True) -> list[str]:
+    r"""Describe how the files of data sets were read, in a sentence for all files read alike.
+
+    With `advise`, the last sentence is how to change this. Data sets without roles are ignored.
+
+    >>> asked = [{"stem": "Which is red?", "choices": ["a rose", "grass"], "key": "A", "by": "me"}]
+    >>> print(*describe_columns({"quiz": read(asked)}), sep="\n")
+    quiz: the question is 'stem'; the choices are 'choices'; the answer is 'key' (letters); no id column; other columns: 'by'.
+    If this is incorrect, name the columns with `question=`, `choices=`, `answer=`, `answer_is=` or `id=`.
+    """  # noqa: E501
+    names: dict[ColumnRoles, list[str]] = {}
+    for name, dataset in datasets.items():
+        if dataset.roles is not None:
+            names.setdefault(dataset.roles, []).append(name)
+    lines = [f"{', '.join(own)}: {_describe_roles(roles)}." for roles, own in names.items()]
+    options = "`question=`, `choices=`, `answer=`, `answer_is=` or `id=`"
+    advice = f"If this is incorrect, name the columns with {options}."
+    return lines + [advice] * (advise and any(roles.question for roles in names))
+
+
+def _describe_roles(roles: ColumnRoles) -> str:
+    if not roles.question:
+        return f"read in the format {roles.format}"
+    question, choices, others = (
+        join_names(names, 6) for names in (roles.question, roles.choices, roles.others)
+    )
+    kind = f" ({KINDS[roles.answer_is]})" if roles.answer_is else ""
+    answer = f"the answer is {roles.answer!r}{kind}" if roles.answer else "no answer column"
+    own_id = f"the id is {roles.id!r}" if roles.id else "no id column"
+    parts = f"the question is {question}; the choices are {choices}; {answer}; {own_id}"
+    return parts + f"; other columns: {others}" * bool(others)
 
 
 def read_claims(path: str | Path) -> tuple[Claim, ...]:
