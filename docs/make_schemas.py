@@ -277,6 +277,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         changes=dict[str, int],
         missing_fields=dict[str, str],
         keyed=Record | None,
+        unchecked=str,
     ),
     "round": Printed(
         winosmith=str,

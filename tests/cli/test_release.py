@@ -48,14 +48,20 @@ def test_file_is_split_released_and_verified(cli: Cli) -> None:
     assert told.startswith("120 problems: train 9")
     key = f"out/private/{folder.name}"
     assert f"The release is in {folder.resolve()}" in told
+    unchecked = (
+        "Not checked whether ids or other fields reveal test answers: test has {} blocks with "
+        "known answers, and 30 are needed."
+    )
     for part in (
         f"Your private files, such as the answers to the test split, are in {key}.",
         "10 fields about responsible AI in croissant.json are not stated; add to release.toml: ",
         "datasheet.biases (rai:dataBiases), ",
-        "Not checked whether ids or other fields reveal test answers: test has 7 blocks",
+        unchecked.format(7),
     ):
         assert part in cli.err
     assert cli(f"verify {folder} --private {key}") == f"{folder} is valid: 120 problems\n"
+    assert unchecked.format(7) in cli.err
+    assert unchecked.format(0) in cli.aside(f"verify {folder}")
     assert "An identical release already existed." in cli.aside(f"{RELEASE} --disjoint twin")
 
 

@@ -164,10 +164,12 @@ def test_problems_have_origin_and_judges_but_no_time(tmp_path: Path) -> None:
         replace(p, origin=replace(p.origin or Origin(), created="2026-10-02T13:05:00+01:00"))
         for p in parts["dev"]
     ]
+    dated[1] = replace(dated[1], origin=replace(dated[1].origin, author="Jos\u00e9"))
     source = write_sets(tmp_path / "source", {**parts, "dev": Dataset(dated, "dev")})
     votes = [Response(p.id, f"judge{n}", "validate", 0) for p in dated[:4] for n in range(3)]
     votes.append(Response(dated[0].id, "subject", "test", 0))
     votes.append(Response(dated[0].id, dated[0].origin.author or "", "validate", 0))
+    votes.append(Response(dated[1].id, "Jose\u0301", "validate", 0))
     validate.write_votes(votes, tmp_path / "votes.csv")
     done = release(source, about(), tmp_path / "out", votes=tmp_path / "votes.csv")
     first = done.content.parts["dev"][0]

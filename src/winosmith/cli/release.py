@@ -20,9 +20,7 @@ from winosmith.cli._printing import (
     progress,
     say,
 )
-from winosmith.dataset import Dataset
 from winosmith.errors import InputError
-from winosmith.metrics import MIN_GROUPS, find_clusters
 from winosmith.release import ReleaseResult, Splitting
 from winosmith.text import format_count
 
@@ -113,6 +111,7 @@ def _make_report(released: ReleaseResult) -> dict[str, object]:
         "changes": {kind: len(found) for kind, found in content.changes.items()},
         "missing_fields": releases.find_missing_fields(content),
         "keyed": content.keyed and content.keyed.record(),
+        "unchecked": released.unchecked,
     }
 
 
@@ -129,10 +128,8 @@ def _print_release(released: ReleaseResult) -> None:
         say(f"omitted: {count:,} {reason}")
     for line in released.copies.sentences():
         say(line)
-    blocks = len({*find_clusters(content.parts.get("test", Dataset())).tolist()})
-    if 0 < blocks < MIN_GROUPS:
-        say(f"Not checked whether ids or other fields reveal test answers: test has "
-            f"{format_count(blocks, 'block')}, and {MIN_GROUPS} are needed.")  # fmt: skip
+    if released.unchecked:
+        say(released.unchecked)
     if missing := releases.find_missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(
@@ -205,6 +202,8 @@ def verify(release: str, private: str | None) -> None:
                 echo(f"{path}: {count - _LISTED_FAULTS:,} more")
         for line in found.content.copies.sentences() if found.content else ():
             say(line)
+        if found.unchecked:
+            say(found.unchecked)
         if not found.faults:
             more = "" if private else "; --private FOLDER also compares it with the private files"
             valid = f"{found.folder} is valid: {found.problem_count or 0:,} problems{more}"

@@ -36,6 +36,7 @@ from winosmith.release._about import About, parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
 from winosmith.splits import PreviousProblem, SplitName
+from winosmith.text import normalize_name
 
 _REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that a release contains."""
@@ -160,16 +161,18 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
 
     Respondents of human tests, and the author of a problem, are not its judges.
     """
-    people: dict[str, set[str]] = {}
+    people: dict[str, dict[str, str]] = {}
     for path in votes:
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
-                people.setdefault(vote.problem_id, set()).add(vote.participant)
+                names = people.setdefault(vote.problem_id, {})
+                names.setdefault(normalize_name(vote.participant), vote.participant)
     found: dict[str, list[str]] = {}
     for id_, problem in _content.index_problems(source.parts).items():
-        author = {problem.origin.author} if problem.origin else set()
-        if by := people.get(source.old_ids.get(id_, id_), set()) - author:
-            found[id_] = sorted(judge.replace(" ", "_") for judge in by)
+        author = normalize_name((problem.origin and problem.origin.author) or "")
+        names = people.get(source.old_ids.get(id_, id_), {})
+        if judges := [name for key, name in names.items() if key != author]:
+            found[id_] = sorted(judge.replace(" ", "_") for judge in judges)
     if votes and not found:
         raise InputError(
             f"{votes[0]}: none of the votes is for a released problem; if a build is released, "

@@ -20,7 +20,7 @@ from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
-from winosmith.metrics import SPACING, Copies, find_leaks
+from winosmith.metrics import MIN_GROUPS, SPACING, Copies, find_clusters, find_leaks
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
@@ -33,6 +33,7 @@ from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
 from winosmith.release._source import REBUILD_ADVICE, Fault, make_id
 from winosmith.results import HIDDEN, Result, computed
 from winosmith.splits import KEY_FIELDS
+from winosmith.text import format_count
 
 REMOVE_ADVICE = "remove it and release again"
 PERMISSION_ADVICE = "or give the owner's permission as the source's `permission` in release.toml"
@@ -208,16 +209,33 @@ def find_withdrawal_faults(content: Content) -> Iterator[Fault]:
             yield Fault(where, f"{one!r} is withdrawn, but still published", REMOVE_ADVICE)
 
 
+def _map_answers(problems: Iterable[Problem], content: Content) -> dict[str, int | None]:
+    forms = (form for p in problems for form in _content.iter_forms(p, bool(content.keyed)))
+    return {_content.digest_text(form): form.answer for form in forms}
+
+
+def find_answered_test(content: Content, secrets: Secrets | None) -> Dataset:
+    """Return the test problems whose answers are known, with their answers."""
+    solved = _map_answers(secrets.solved, content) if secrets else {}
+    test = content.parts.get(_content.TEST, ())
+    answered = (replace(p, answer=solved.get(_content.digest_text(p))) for p in test)
+    return Dataset(p for p in answered if p.answer is not None)
+
+
+def explain_unchecked_leaks(content: Content, secrets: Secrets | None) -> str:
+    """Return why no fields that reveal the answers to test are searched for; "" if they are."""
+    blocks = len({*find_clusters(find_answered_test(content, secrets)).tolist()})
+    if _content.TEST not in content.parts or blocks >= MIN_GROUPS:
+        return ""
+    return (
+        "Not checked whether ids or other fields reveal test answers: test has "
+        f"{format_count(blocks, 'block')} with known answers, and {MIN_GROUPS} are needed."
+    )
+
+
 def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
     """Yield faults for withheld problems, test answers, and ids from before the build."""
-    solved, withheld = (
-        {
-            _content.digest_text(form): form.answer
-            for p in of
-            for form in _content.iter_forms(p, bool(content.keyed))
-        }
-        for of in (secrets.solved, secrets.withheld)
-    )
+    solved, withheld = (_map_answers(of, content) for of in (secrets.solved, secrets.withheld))
     for _, where, problem in _iter_problems(content):
         seen = _content.digest_text(problem)
         if seen in withheld and seen not in solved:
@@ -232,11 +250,7 @@ def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, which is an id from before the build"
             yield Fault(where, what, REMOVE_ADVICE)
-    test = content.parts.get(_content.TEST, ())
-    known = Dataset(
-        replace(p, answer=solved[text]) for p in test if (text := _content.digest_text(p)) in solved
-    )
-    for leak in find_leaks(known) or ():
+    for leak in find_leaks(find_answered_test(content, secrets)) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "release again with `new_ids=True`, or remove the field from the file"
             if leak.field in SPACING:
@@ -265,12 +279,14 @@ class VerificationResult(Result):
         faults: the faults.
         content: content of the release; None if it can't be read.
         private: whether the release was compared with a private folder.
+        unchecked: why no fields that reveal test answers were searched for; "" if they were.
     """
 
     folder: Path = field(metadata={"json": str})
     faults: tuple[Fault, ...]
     content: Content | None = field(metadata=HIDDEN)
     private: bool
+    unchecked: str = ""
 
     @property
     @computed(key="sound")
@@ -328,7 +344,8 @@ def verify(
         faults += find_file_faults(folder, record, sums, content)
         faults += find_digest_faults(folder, sums, secrets) if secrets else ()
         faults += find_coin_faults(folder, content, private)
-    return VerificationResult(folder, tuple(faults), content, private is not None)
+    unchecked = explain_unchecked_leaks(content, secrets)
+    return VerificationResult(folder, tuple(faults), content, private is not None, unchecked)
 
 
 def find_checksum_faults(

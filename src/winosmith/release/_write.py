@@ -46,7 +46,12 @@ from winosmith.release._source import (
     make_tombstones,
     read_record,
 )
-from winosmith.release._verify import Secrets, find_content_faults, read_secrets
+from winosmith.release._verify import (
+    Secrets,
+    explain_unchecked_leaks,
+    find_content_faults,
+    read_secrets,
+)
 
 _Paths = Sequence[str | Path] | str | Path
 
@@ -302,6 +307,7 @@ class ReleaseResult:
             test and the problems' ids in the source; None if neither is known.
         is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
+        unchecked: why no fields that reveal test answers were searched for; "" if they were.
     """
 
     folder: Path
@@ -309,6 +315,7 @@ class ReleaseResult:
     private_folder: Path | None
     is_new: bool
     copies: Copies
+    unchecked: str
 
 
 def release(
@@ -394,7 +401,8 @@ def release(
         private_folder = write_private(done, folder)
         if keyed:
             get_pending_path(out, about).unlink(missing_ok=True)
-    return ReleaseResult(folder, done.content, private_folder, is_new, done.copies)
+    unchecked = explain_unchecked_leaks(done.content, done.secrets)
+    return ReleaseResult(folder, done.content, private_folder, is_new, done.copies, unchecked)
 
 
 def _list_paths(paths: _Paths) -> list[str | Path]:
