@@ -18,6 +18,7 @@ from winosmith.web.judge import votes
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.turns import lease_next_problem, store_answer, store_local_answer
 from winosmith.web.judge.votes import (
+    close_slots,
     get_vote_rules,
     iter_responses,
     list_votes,
@@ -126,6 +127,26 @@ def test_including_votes_again_closes_the_extra_slots(person: Any, eva: Any) -> 
         change_votes(judge, "include", eva, "it was a mistake")
         assert problem.slots.filter(open=True).count() == left
     assert fresh(problem).state == "valid"
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_vote_that_counts_again_adds_no_judge_after_a_hold(
+    person: Any, eva: Any, early: bool
+) -> None:
+    """A slot replaced the vote; the vote counts again before or during the hold."""
+    (problem,) = twin(halves=1)
+    ann = person("a")
+    give(ann)
+    change_votes(ann, "exclude", eva, "guesses")
+    if early:
+        change_votes(ann, "include", eva, "it was a mistake")
+    move(fresh(problem), State.HELD, actor=eva, kind="hold")
+    close_slots(problem)
+    if not early:
+        change_votes(ann, "include", eva, "it was a mistake")
+    move(fresh(problem), State.JUDGING, actor=eva, kind="let-through")
+    open_slots(problem)
+    assert len(list_votes(problem)) + problem.slots.filter(open=True).count() == 3
 
 
 def test_excluding_votes_can_flip_the_verdict(rules: Any, person: Any, eva: Any, bob: Any) -> None:

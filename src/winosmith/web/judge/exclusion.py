@@ -14,7 +14,13 @@ from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Judge, Slot, Slots, Verdict
-from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
+from winosmith.web.judge.votes import (
+    add_slots,
+    count_votes,
+    decide_by_votes,
+    delete_spare_slot,
+    settle_votes,
+)
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
@@ -140,18 +146,14 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
     problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
+    if kind == "include":
+        delete_spare_slot(problem)
     if problem.state != State.JUDGING:
         update_verdict(problem, actor, reason)
         return
-    waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
-    missing = settings.RULES.judges - count_votes(problem) - waiting.count()
+    open_slots = Slot.objects.filter(problem=problem, gold=False, open=True).count()
+    missing = settings.RULES.judges - count_votes(problem) - open_slots
     add_slots(problem, max(0, missing))
-    if kind == "include":
-        # Close the vote's replacement slot unless a judge has leased it: an even number of votes
-        # could be tied.
-        spare = waiting.filter(holder=None).order_by("-n").first()
-        if spare is not None and (count_votes(problem) + waiting.count()) % 2 == 0:
-            Slot.objects.filter(pk=spare.pk).update(open=False)
     settle_votes(problem)
 
 

@@ -45,13 +45,14 @@ def open_slots(problem: Problem) -> None:
     """Open a problem's slots to judges; call this when the problem's state becomes JUDGING.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
-    slots back. If all k judges have voted, a moderator wants the problem to be judged again, and it
-    gets k + 1 more slots. This number is even, so that the total stays odd and can't be tied, and
-    it is large enough to overrule the first k votes.
+    slots back, except a spare one. If all k judges have voted, a moderator wants the problem to be
+    judged again, and it gets k + 1 more slots. This number is even, so that the total stays odd and
+    can't be tied, and it is large enough to overrule the first k votes.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         rows.filter(open=False, answered_at=None).update(open=True, **_make_returned_columns())
+        delete_spare_slot(problem)
         missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
         if missing > 0:
             add_slots(problem, missing)
@@ -94,6 +95,18 @@ def add_slots(problem: Problem, count: int) -> None:
     Slot.objects.bulk_create(
         make_slot(problem, n, lease_until=lease_until) for n in range(last + 1, last + 1 + count)
     )
+
+
+def delete_spare_slot(problem: Problem) -> None:
+    """Delete the slot that replaced an excluded vote if the vote counts again.
+
+    Otherwise an even number of judges would vote, and could be tied. A leased slot stays.
+    """
+    rows = Slot.objects.filter(problem=problem, gold=False, answered_at=None)
+    total = count_votes(problem) + rows.count()
+    free = rows.filter(holder=None).select_for_update(skip_locked=True).order_by("-n")
+    if total > settings.RULES.judges and total % 2 == 0 and (spare := free.first()) is not None:
+        spare.delete()
 
 
 def close_slots(problem: Problem) -> None:
