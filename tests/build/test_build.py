@@ -18,6 +18,7 @@ from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.report import format_value, percent
+from winosmith.response import Response
 from winosmith.testing import make_families, make_twins
 
 
@@ -152,6 +153,26 @@ def test_votes_and_embargo_are_stages_of_the_funnel(tmp_path):
         path.read_text("utf-8") for path in (tmp_path / "out").iterdir() if path.is_file()
     )
     assert not [p.sentence for p in problems[:2] if p.sentence in public]
+
+
+def test_judge_of_an_embargoed_half_does_not_count_for_the_other(tmp_path):
+    made = practice.generate_corpus(40, seed=1)
+    first, second = made.dataset.twins[0]
+    ids = made.dataset[first].id, made.dataset[second].id
+    problems = [replace(p, embargo=p.id == ids[0]) for p in made.dataset]
+    formats.write(problems, tmp_path / "twins.jsonl")
+    answer = made.dataset[second].answer
+    votes = [Response(id_, "judge", "validate", answer) for id_ in ids]
+    others = [vote for vote in made.votes if vote.problem_id not in ids]
+    validate.write_votes([*votes, *others], tmp_path / "votes.csv")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
+        '[votes]\njudges = 1\n[filter]\nmethod = "none"\n'
+    )
+    with pytest.warns(formats.ReadingNote, match="1: the judge had seen the other half"):
+        built = build(read_recipe(recipe), tmp_path / "out")
+    assert built.funnel.steps[2].dropped["enough votes"] == 1
 
 
 def test_uncounted_votes_are_reported(tmp_path):

@@ -194,10 +194,14 @@ def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> N
     }
     if embargoed:
         stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
-    responses = votes if list_paths(recipe.votes_file) else None  # a file may have no votes yet
+    # From all problems, because a judge has read a half even if it is under embargo.
+    counted, aside = validate.select_eligible(
+        stages.collected, votes, both_halves=recipe.votes.both_halves
+    )
+    responses = counted if list_paths(recipe.votes_file) else None  # a file may have no votes yet
     checked = validate.check(stages.remaining, responses, recipe.structure, recipe.votes)
     hidden = {stages.collected[row].id for row in embargoed}
-    ignored = [one for one in checked.uncounted_responses if one.response.purpose != "test"]
+    ignored = [one for one in aside if one.response.purpose != "test"]
     if reasons := Counter(one.reason for one in ignored if one.response.problem_id not in hidden):
         counts = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common())
         note = f"{reasons.total():,} of {len(votes):,} votes are not counted ({counts})"
