@@ -148,9 +148,14 @@ def test_interrupt_keeps_received_replies(server, client, tmp_path, questions):
         return echoed(asked)
 
     server.answer = answer
-    with pytest.raises(KeyboardInterrupt):
-        client(cache=tmp_path / "c", concurrency=3, on_progress=press).ask(questions)
-    over.set()
+    # The shell ignores Ctrl-C in background jobs.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            client(cache=tmp_path / "c", concurrency=3, on_progress=press).ask(questions)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        over.set()
     # Wait for threads whose request has not reached the server yet.
     for thread in threading.enumerate():
         if thread.name.startswith("chat_"):
