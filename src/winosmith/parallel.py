@@ -34,6 +34,13 @@ class Broadcaster(Protocol):
         ...
 
 
+def count_processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def get_worker_count(executor: Executor) -> int | None:
     """Return an executor's number of workers, or None if it is unknown.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from winosmith.blocks import find_blocks, find_whole_twins
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.options import FilterRecipe
+from winosmith.parallel import count_processors
 from winosmith.report import percent
 
 Rows = NDArray[np.intp]
@@ -285,7 +285,7 @@ def make_row_filter(
         settings = _scale_settings(run, filter_recipe, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
-        processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
+        processors = count_processors() // debias.CONCURRENT_HALVES
         with ThreadPoolExecutor(max(1, processors)) as threads:
             local = {**arguments, "executor": arguments.get("executor") or threads}
             found = run_filter(half, run.X[rows], settings, seed=seed, baselines=False, **local)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -22,6 +21,7 @@ from winosmith.errors import DataError, InputError
 from winosmith.evolve import Evolution, Perturber, Roots, draw_roots, find_unsolved_ids
 from winosmith.language import WordNet, find_wordnet_folder
 from winosmith.outputs import OutputFolder
+from winosmith.parallel import count_processors
 from winosmith.prediction import Prediction
 from winosmith.records import dump_json
 from winosmith.report import signature_of
@@ -83,7 +83,7 @@ Options = Mapping[str, Any]
               help="For chat: sampling temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")
 @_solvers.max_spent_option
-@click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
+@click.option("--workers", type=click.IntRange(min=1), default=count_processors(),
               help="For wordnet and wordnet-paper: number of processes; by default one per "
               "core.")  # fmt: skip
 @_options.cluster_option

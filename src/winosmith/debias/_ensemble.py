@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -31,7 +30,13 @@ from winosmith import options
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start, minimize, minimize_by_newton, rotate_rows
 from winosmith.errors import DataError
-from winosmith.parallel import Broadcaster, get_worker_count, ordered_map, use_one_thread
+from winosmith.parallel import (
+    Broadcaster,
+    count_processors,
+    get_worker_count,
+    ordered_map,
+    use_one_thread,
+)
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -159,7 +164,7 @@ class Ensemble:
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the remaining rows, and collect their votes."""
-        shares = get_worker_count(self.executor) or 2 * (os.cpu_count() or 1)
+        shares = get_worker_count(self.executor) or 2 * count_processors()
         count = self.settings.ensemble_size
         pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
@@ -219,9 +224,8 @@ def open_ensemble(
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and not isinstance(executor, ThreadPoolExecutor | Broadcaster | None):
         folder = Path(tempfile.gettempdir())
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     # Threads suffice, because compiled loops and BLAS release the GIL.
-    pool = ThreadPoolExecutor(count or 1, thread_name_prefix="aflite")
+    pool = ThreadPoolExecutor(count_processors(), thread_name_prefix="aflite")
     with pool, use_one_thread(), rotate_rows(rows, pool, folder) as basis:
         workers = executor or pool
         penalty = np.zeros(basis.matrix.shape[1])

@@ -18,7 +18,6 @@ each chunk, so that no bit depends on the number of threads.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from winosmith.debias._solver import minimize
 from winosmith.errors import DataError
-from winosmith.parallel import use_one_thread
+from winosmith.parallel import count_processors, use_one_thread
 
 CHUNK = 1024
 """The number of rows to multiply at a time: 4 MB with 1,024 columns."""
@@ -269,7 +268,7 @@ def _factorize_bound(V: Singles, chunks: Sequence[_Chunk], C: float, scale: floa
 
 @contextmanager
 def _open_thread_pool() -> Iterator[ThreadPoolExecutor]:
-    with use_one_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with use_one_thread(), ThreadPoolExecutor(count_processors()) as threads:
         yield threads
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ from winosmith.debias._logit import CrossLogit
 from winosmith.debias._rows import encode_group_labels, make_read_only
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseRemovalFraction, Positive, Seed, TwoOrMore, checked
-from winosmith.parallel import ordered_map, use_one_thread
+from winosmith.parallel import count_processors, ordered_map, use_one_thread
 from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
@@ -415,7 +414,7 @@ def _digest_units(
             for a, b in pairwise((cuts - cuts[0]).tolist())
         ]
 
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(count_processors()) as threads:
         return [
             one for part in threads.map(digest, range(0, len(starts), DIGEST_CHUNK)) for one in part
         ]

@@ -37,6 +37,7 @@ from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, read_lock
 from winosmith.outputs import atomic_write
+from winosmith.parallel import count_processors
 from winosmith.web._backup import Manifest, backup, restore
 from winosmith.web._rules import render_settings
 from winosmith.web._site import Site
@@ -338,8 +339,7 @@ def choose_worker_count(requested: int | None) -> int:
     from django.conf import settings
     from django.db import connection
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = requested or cores or 1
+    workers = requested or count_processors()
     if connection.vendor != "postgresql":
         return workers
     with connection.cursor() as cursor:
