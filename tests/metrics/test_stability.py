@@ -224,6 +224,28 @@ def test_copies_do_not_change_the_nulls() -> None:
         assert getattr(once, name).null == getattr(often, name).null
 
 
+def test_families_of_one_block_move_together() -> None:
+    """A copy of each family, with the same errors, is no further evidence."""
+    lineages = [p.lineage and replace(p.lineage, root=f"{p.root}/") for p in MANY]
+    again = [replace(p, id=f"{p.id}/", lineage=of) for p, of in zip(MANY, lineages, strict=True)]
+    graded = guess_all(MANY, 4)
+    wrong = {p.id for p, credit in zip(MANY, graded.credit, strict=True) if not credit}
+    once, often = (
+        measure_stability(right_but(of, lambda p: p.id.rstrip("/") in wrong), draws=50)
+        for of in (MANY, Dataset([*MANY, *again]))
+    )
+    assert len(often.families) == 2 * len(once.families)
+    for name in ("mean", "family_mean", "first"):
+        one, other = getattr(once, name), getattr(often, name)
+        assert (one.value, one.null.shuffled) == pytest.approx(
+            (other.value, other.null.shuffled), abs=0.03
+        )
+        assert np.ptp(other.null.shuffled_interval) == pytest.approx(
+            np.ptp(one.null.shuffled_interval), rel=0.1
+        )
+        assert other.null.p_value == pytest.approx(one.null.p_value, abs=0.06)
+
+
 def test_copies_with_different_answers_are_not_early_errors() -> None:
     """One of two copies is wrong at each depth, so no shuffle differs from the answers."""
     data = make_families(*[[1, 2, 3, 4, 5]] * 6)

@@ -250,7 +250,7 @@ class DepthNull:
             depth.
         coin_interval: The 95 % interval for random answers (`null_interval`).
         shuffled: The expected error depth if errors are moved to random problems of the same
-            family; None if there are no errors.
+            family, and together in families of one cluster; None if there are no errors.
         shuffled_interval: The 95 % interval of `shuffled` (`null_interval`); None if there are no
             errors.
         p_value: Twice the probability that a shuffle is at least as early, or at least as late, as
@@ -303,7 +303,9 @@ def measure_depths(
             _proportion.sum_by_cluster(totals, clusters), seed, draws=draws
         )
     coins = _simulate_errors(families, _simulate_guessing, np.random.default_rng([seed, 1]))
-    shuffles = _simulate_errors(families, _shuffle_errors, np.random.default_rng([seed, 2]))
+    shuffles = _simulate_errors(
+        families, _shuffle_errors, np.random.default_rng([seed, 2]), together=True
+    )
     depths = np.concatenate([family.depths for family in families])
     risk = 1 - np.concatenate([family.chance for family in families])
     exact = float(np.average(depths, weights=risk)), None, None
@@ -342,12 +344,20 @@ def _simulate_errors(
     families: Sequence[Family],
     draw_errors: Callable[[Family, Floats, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
+    *,
+    together: bool = False,
 ) -> Sums:
     """Return the `Sums` of `NULL_DRAWS` simulated solvers with random errors, shape (draws, 5).
 
-    Copies move together, so only problems with equally many copies exchange their errors.
+    Copies move together, so only problems with equally many copies exchange their errors. With
+    `together`, so do the families of a cluster (halves of a twin, or copies): all of them have
+    their earliest errors in the same draws. The spread of their sum is then at least as large as
+    for any other dependence between them. Only shuffles allow this, because they change no number
+    of errors.
     """
     sums = np.zeros((NULL_DRAWS, 5))
+    families_of = Counter(family.cluster for family in families if together)
+    orders = {of: rng.permutation(NULL_DRAWS) for of, n in families_of.items() if n > 1}
     for family in families:
         levels, level_of = np.unique(family.depths, return_inverse=True)
         wrong, fine = np.zeros((NULL_DRAWS, len(levels))), np.ones((NULL_DRAWS, len(levels)))
@@ -362,7 +372,10 @@ def _simulate_errors(
             counts = np.bincount(level, minlength=len(levels))
             drawn = draw_errors(part, no_error[some], counts, level, rng)
             wrong, fine = wrong + size * drawn[0], fine * drawn[1]
-        sums += _compute_totals(levels, wrong, fine)
+        totals = _compute_totals(levels, wrong, fine)
+        if family.cluster in orders:
+            totals = np.sort(totals, axis=0)[orders[family.cluster]]
+        sums += totals
     return sums
 
 
