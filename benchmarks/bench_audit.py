@@ -524,7 +524,7 @@ def print_shared_sets(folder: Path) -> None:
         took = time.process_time() - began
         best, blind = part.best_cue, part.probes[0]
         cue = f"{best.cue} {100 * best.right:.1f} % (p {best.p:.3f})" if best else "none"
-        probed = f"{100 * blind.right:.1f} % ({100 * blind.low:.1f}–{100 * blind.high:.1f})"
+        probed = f"{100 * blind.right:.1f} % (chance limit {100 * blind.high:.1f})"
         print(
             f"| {name} | {len(part.items):,} | {100 * part.items.chance:.0f} % | {cue} | "
             f"{probed} | {took:.0f} |",
@@ -545,7 +545,7 @@ def print_encoder_probes(folder: Path, encoder: str, draws: int) -> None:
         took = time.process_time() - began
         rates = (
             f"{100 * one.right:.1f} % ({100 * one.expected:.1f}; "
-            f"{100 * one.low:.1f}–{100 * one.high:.1f}; p {one.p:.3f})"
+            f"limit {100 * one.high:.1f}; p {one.p:.3f})"
             for one in (words, *(found[sees] for sees in ("options", "both", "question")))
         )
         print(f"| {name} | {len(items):,} | {' | '.join(rates)} | {took:.0f} |", flush=True)

@@ -152,7 +152,7 @@ def _shown(name: str) -> str:
 
 def test_choose_threshold() -> None:
     """A higher threshold counts fewer problems as guessed, but always more than by chance."""
-    rows = re.findall(r"^ +([\d.]+) +(\d+) +(\d+) \(", _shown("choose_threshold.py"), re.MULTILINE)
+    rows = re.findall(r"^ +([\d.]+) +(\d+) +(\d+) +\d+$", _shown("choose_threshold.py"), re.M)
     guessed = [int(real) for _, real, _ in rows]
     assert len(rows) == 5
     assert guessed == sorted(guessed, reverse=True)

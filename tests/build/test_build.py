@@ -18,7 +18,6 @@ from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.report import format_value, percent
-from winosmith.response import Response
 from winosmith.testing import make_families, make_twins
 
 
@@ -165,13 +164,10 @@ def test_judge_of_an_embargoed_half_does_not_count_for_the_other(tmp_path):
     votes = [Response(id_, "judge", "validate", answer) for id_ in ids]
     others = [vote for vote in made.votes if vote.problem_id not in ids]
     validate.write_votes([*votes, *others], tmp_path / "votes.csv")
-    recipe = tmp_path / "recipe.toml"
-    recipe.write_text(
-        'name = "judged"\ndata = "twins.jsonl"\nvotes_file = "votes.csv"\n'
-        '[votes]\njudges = 1\n[filter]\nmethod = "none"\n'
-    )
+    table = {"name": "judged", "data": "twins.jsonl", "votes_file": "votes.csv"}
+    table |= {"votes": {"judges": 1}, "filter": {"method": "none"}}
     with pytest.warns(formats.ReadingNote, match="1: the judge had seen the other half"):
-        built = build(read_recipe(recipe), tmp_path / "out")
+        built = build(parse_recipe(table, folder=tmp_path), tmp_path / "out")
     assert built.funnel.steps[2].dropped["enough votes"] == 1
 
 

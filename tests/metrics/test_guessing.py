@@ -107,6 +107,16 @@ def test_p_value_of_always_the_first_option_is_1() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("valid", [0, 8, 16, 20])
+def test_invalid_answers_are_guesses_under_the_null(valid: int) -> None:
+    """All valid answers are correct; guesses on all 20 problems are right as often as 20 coins."""
+    data = make_twins(0, singles=20)
+    said = [Prediction(p.id, p.answer) for p in data]
+    said[valid:] = [Prediction(p.id, None) for p in data[valid:]]
+    expected = binom.sf(valid - 1, 20, 0.5)
+    assert guessing_p_value(grade(data, said)) == pytest.approx(expected)
+
+
 def test_guessers_on_twins_rarely_have_small_p_values() -> None:
     data = make_twins(40)
     rng = np.random.default_rng(3)

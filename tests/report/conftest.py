@@ -35,7 +35,7 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         "funnel": (report.draw_funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
         "phases": (
             report.draw_phase_sizes([400, 300, 250], [100, 50, 12]),
-            report.draw_phase_chance([300, 200, 80], [(90, 60, 120), (88, 61, 117), (85, 60, 110)]),
+            report.draw_phase_chance([300, 200, 80], [(90, 120), (88, 117), (85, 110)]),
         ),
         "scores": (report.draw_scores(np.linspace(0, 1, 21), np.arange(20), 0.75),),
         "clouds": report.draw_scatter_plots(

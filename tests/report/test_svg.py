@@ -130,10 +130,10 @@ def test_descriptions_state_the_numbers() -> None:
     assert phases.description == (
         "400 problems at the start of phase 1, 250 left after phase 2; 150 were removed."
     )
-    chance = report.draw_phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
+    chance = report.draw_phase_chance([300, 90], [(100.2, 120), (101, 119.6)])
     assert chance.description == (
-        "phase 1: 300 found, 100 by chance (80 to 120); "
-        "phase 2: 90 found, 101 by chance (82 to 120)"
+        "phase 1: 300 found, 100 by chance (limit 120); "
+        "phase 2: 90 found, 101 by chance (limit 120)"
     )
     score = report.draw_scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, removed=[0, 0, 1])
     assert score.description == (
@@ -146,7 +146,7 @@ def test_charts_of_empty_data_are_drawn() -> None:
         report.draw_funnel([]),
         report.draw_phase_sizes([], []),
         report.draw_phase_chance([], []),
-        report.draw_phase_chance([0], [(0, 0, 0)]),
+        report.draw_phase_chance([0], [(0, 0)]),
         *report.draw_scatter_plots([report.ScatterPanel("none", np.empty((0, 2)), [])]),
         *report.draw_histograms([report.HistogramPanel("none", [0, 1], [[0], [0]])]),
     ]

@@ -44,6 +44,10 @@ class AuditSettings:
     seed: Seed = 0
     """Random seed."""
 
+    def __post_init__(self) -> None:
+        if 0 < self.probe_draws < MIN_DRAWS:
+            raise ValueError(f"probe_draws is {self.probe_draws}; use 0, or at least {MIN_DRAWS}")
+
 
 def _make_shared_records(
     shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],

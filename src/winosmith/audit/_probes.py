@@ -25,10 +25,10 @@ from winosmith.audit._items import Floats, Ints, Items, ReportDone
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
-from winosmith.metrics import label_null_interval, null_interval
+from winosmith.metrics import find_critical_value
 from winosmith.parallel import use_one_thread
-from winosmith.report import percent, percent_span, probability
-from winosmith.results import HIDDEN, Result, computed, shown
+from winosmith.report import percent, probability
+from winosmith.results import HIDDEN, Result, shown
 from winosmith.text import FUNCTION_WORDS, split_pieces
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ class Probe(Result):
         sees: "options", "question" or "both".
         right: the fraction of items for which the probe is correct, 0–1.
         expected: the mean accuracy with permuted keys.
-        low, high: the interval of the accuracy with permuted keys; see `metrics.null_interval`.
+        high: the chance limit, which the accuracy with permuted keys exceeds with a probability of
+            at most 5 %. `right` exceeds it exactly if p is at most 0.05.
         p: the fraction of draws with at least this accuracy, with the data set counted as one draw.
         draws: number of draws.
         words: the most predictive features, for and against the key; vector probes have none.
@@ -123,8 +124,7 @@ class Probe(Result):
     sees: str = field(metadata=shown("sees"))
     right: float = field(metadata=shown("correct", percent))
     expected: float = field(metadata=shown("expected", percent))
-    low: float = field(metadata=HIDDEN)
-    high: float = field(metadata=HIDDEN)
+    high: float = field(metadata=shown("chance limit", percent))
     p: float = field(metadata=shown("p", probability))
     draws: int
     words: Words
@@ -136,18 +136,6 @@ class Probe(Result):
     def model(self) -> str:
         """Description of the model, such as "model of words that sees only the options"."""
         return f"model of {self.by} that sees {PARTS[self.sees]}"
-
-    @property
-    @computed(**shown("null", percent_span))
-    def interval(self) -> tuple[float, float]:
-        """The interval of the accuracy with permuted keys."""
-        return self.low, self.high
-
-    @property
-    @computed()
-    def interval_label(self) -> str:
-        """Label of the interval in reports."""
-        return label_null_interval(self.draws)
 
 
 def fit_probes(
@@ -242,15 +230,13 @@ def _measure_probe(
     lead = scores[own, 0] - np.maximum.reduceat(others, items.starts)
     order = np.argsort(-lead, kind="stable")
     solved = tuple(int(items.rows[at]) for at in order if lead[at] > 0)
-    low, high = null_interval(null)
     return Probe(
         by=by,
         sees=sees,
         right=right,
         expected=float(np.mean(null)),
-        low=low,
-        high=high,
-        p=(1 + sum(other >= right - 1e-12 for other in null)) / (1 + len(null)),
+        high=find_critical_value(null, 0.05),
+        p=(1 + sum(other >= right for other in null)) / (1 + len(null)),
         draws=len(null),
         words=(),
         solved=solved,
@@ -505,12 +491,15 @@ def _fit_weights(totals: Floats, expected: Floats, correct: Floats) -> Floats:
 
 
 def _compute_accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return each column's accuracy; a key that ties with n − 1 other options counts 1 / n."""
+    """Return each column's accuracy; a key that ties with n − 1 other options counts 1 / n.
+
+    Accuracies are rounded, so that the summation order doesn't matter.
+    """
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)
     hit = best[keys, np.arange(keys.shape[1])]
-    share: Floats = (hit / picked).mean(axis=0)
+    share: Floats = (hit / picked).mean(axis=0).round(12)
     return share
 
 

@@ -20,7 +20,7 @@ from winosmith.audit._review import describe_shared_items
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
-from winosmith.metrics import describe_below_chance, label_null_interval
+from winosmith.metrics import describe_below_chance
 from winosmith.results import make_table
 from winosmith.text import format_count
 
@@ -280,23 +280,22 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         for part in audit.parts
         if part.sampled
     )
-    labels = sorted({label_null_interval(probe.draws) for _, probe in every})
+    heads = ["correct", "expected", "limit", "p"]
     yield report.Table(
         "Accuracy of models that see only a part of each item",
-        ["model", *(report.Column(head, numeric=True) for head in ("correct", "expected", "p"))],
+        ["model", *(report.Column(head, numeric=True) for head in heads)],
         [
             [
                 f"{part.name}: {probe.by.removesuffix('s')} model, {PARTS[probe.sees]}",
-                format_percent(probe.right),
-                f"{format_percent(probe.expected)} "
-                f"({report.percent_span((probe.low, probe.high))})",
+                *map(format_percent, (probe.right, probe.expected, probe.high)),
                 _format_p(probe.p, probe.draws),
             ]
             for part, probe in every
         ],
         note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
-        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). A "
-        "model that sees only the question can predict only the position of the key.",
+        "the mean with permuted positions of the keys. Limit: this accuracy is higher in at most "
+        "5 % of the draws. A model is above its limit exactly if p is at most 0.05. A model that "
+        "sees only the question can predict only the position of the key.",
     )
     for part in audit.parts:
         probes = part.significant_probes

@@ -49,7 +49,7 @@ def make_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
                 "problems reach the threshold for removal in phase 1",
                 int(null.value),
                 f"with the answers of whole blocks flipped at random, {_format_count(null.mean)} "
-                f"would ({_format_count(null.low)}–{_format_count(null.high)}, {null.interval})",
+                f"would (chance limit {_format_count(null.high)})",
             )
         )
     if measures.recalls is not None:
@@ -315,8 +315,8 @@ def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> rep
         text = (
             f"In the first phase, {_format_count(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
-            f"random, {_format_count(null.mean)} do on average ({_format_count(null.low)} to "
-            f"{_format_count(null.high)}, {null.interval}; {len(null.draws)} draws)."
+            f"random, {_format_count(null.mean)} do on average, and more than "
+            f"{_format_count(null.high)} in at most 5 % of the {len(null.draws)} draws."
         )
         blocks.append(report.Text([text], "note"))
     missed = ""
@@ -416,13 +416,11 @@ def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
         [phase.number + 1, phase.candidates, null.mean,
-         f"{_format_count(null.low)}–{_format_count(null.high)}",
-         phase.candidates - null.mean, phase.removed, phase.by_chance]
+         null.high, phase.candidates - null.mean, phase.removed, phase.by_chance]
         for phase, null in known
     ]  # fmt: skip
     removed = sum(phase.removed for phase in result.phases)
     by_chance = result.by_chance or 0.0
-    interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
         "Problems that reach the threshold in each phase, with the real answers and by chance: "
         "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and with "
@@ -430,8 +428,7 @@ def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
         [
             report.draw_phase_chance(
                 [phase.candidates for phase, _ in known],
-                [(null.mean, null.low, null.high) for _, null in known],
-                interval,
+                [(null.mean, null.high) for _, null in known],
             )
         ],
         table=report.Table(
@@ -440,7 +437,7 @@ def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
                 "phase",
                 "found",
                 report.Column("by chance", form=",.0f"),
-                report.Column(interval, numeric=True),
+                report.Column("chance limit", form=",.0f"),
                 report.Column("excess", form=",.0f"),
                 "removed",
                 report.Column("removed by chance", form=",.1f"),

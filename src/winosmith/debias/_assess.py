@@ -135,7 +135,7 @@ class Assessment(Result):
         def make_panel(name: str, histograms: AnswerHistograms) -> HistogramPanel:
             null, title = histograms.null, "KL is undefined, because one answer is missing"
             if histograms.kl is not None and null is not None:
-                noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
+                noise = f"noise {null.mean:.3f}, limit {null.high:.3f}"
                 title = f"KL {histograms.kl:.3f} ({noise})"
             return HistogramPanel(name, histograms.edges, histograms.counts, title)
 

@@ -38,7 +38,7 @@ from winosmith.debias._rows import (
 )
 from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
-from winosmith.metrics import label_null_interval, null_interval
+from winosmith.metrics import find_critical_value
 from winosmith.results import Result, computed
 
 
@@ -49,9 +49,8 @@ class NullTest(Result):
     Attributes:
         value: The number observed with the real labels.
         mean: The mean of the draws.
-        low: The lower end of the draws' interval (`metrics.null_interval`).
-        high: The upper end of the interval.
-        interval: The kind of interval: 95 % of the draws or, with few draws, their range.
+        high: The chance limit, which a draw exceeds with a probability of at most 5 %. The value
+            exceeds it exactly if `p` is at most 0.05.
         p: The Monte Carlo p-value, the probability that chance gives a number at least as high: (1
             + draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
         draws: The number observed in each draw.
@@ -59,22 +58,17 @@ class NullTest(Result):
 
     value: float
     mean: float
-    low: float
     high: float
-    interval: str
     p: float
     draws: tuple[float, ...]
 
 
 def compare_with_null(value: float, draws: Sequence[float]) -> NullTest:
-    low, high = null_interval(draws)
     reached = sum(number >= value for number in draws)
     return NullTest(
         value=value,
         mean=float(np.mean(draws)),
-        low=low,
-        high=high,
-        interval=label_null_interval(len(draws)),
+        high=find_critical_value(draws, 0.05),
         p=(1 + reached) / (1 + len(draws)),
         draws=tuple(draws),
     )

@@ -43,7 +43,7 @@ from winosmith.dataset import Dataset
 from winosmith.debias._assess import Assessment
 from winosmith.debias._rows import encode_groups
 from winosmith.errors import DataError
-from winosmith.metrics import find_first_mentioned_options, label_null_interval
+from winosmith.metrics import find_first_mentioned_options
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import cut_to_local_context, split_units_with_blank
 
@@ -390,8 +390,8 @@ def make_assessment_blocks(
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
-            f"{label_null_interval(settings.draws)} in which the answers of whole blocks (twins, "
-            "copies, look-alikes) are flipped at random.",
+            "the limit that it exceeds in 5 % of draws in which the answers of whole blocks "
+            "(twins, copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
         ),
@@ -420,20 +420,16 @@ def _make_divergence_table(assessment: Assessment) -> report.Table:
         for name, found in (("d1", subset.d1), ("answer axis", subset.axis)):
             null = found.null
             against: list[report.Value] = (
-                [None, None, None]
-                if null is None
-                else [null.mean, f"{null.low:.3f}–{null.high:.3f}", null.p]
+                [None, None, None] if null is None else [null.mean, null.high, null.p]
             )
             rows.append([subset.name, subset.rows, name, found.kl, *against])
-    label = label_null_interval(assessment.settings.draws)
-    interval = report.Column(label, numeric=True)
     return report.Table(
         "KL divergence between the answers",
-        ["subset", "problems", "along", "KL (nats)", "null, mean", interval, "p"],
+        ["subset", "problems", "along", "KL (nats)", "null, mean", "chance limit", "p"],
         rows,
         note=f"Null: {assessment.settings.draws} draws with the answers of whole blocks flipped; "
-        "p is one-sided. WinoGrande reports 2.53 for all, 2.51 for random, 2.42 for PMI and 0.12 "
-        "for AFLite along d1, without stating the unit.",
+        "KL is above the chance limit exactly if p is at most 0.05. WinoGrande reports 2.53 for "
+        "all, 2.51 for random, 2.42 for PMI and 0.12 for AFLite along d1, without a unit.",
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
-from winosmith.blocks import find_blocks
+from winosmith.blocks import find_blocks, find_copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError, PredictionMismatchError, join_ids
 from winosmith.metrics._proportion import Proportion, proportion
@@ -114,6 +114,14 @@ class Graded(Result):
         """The cluster number of each problem, shape (n,); see `find_clusters`."""
         return find_clusters(self.dataset) if self.known_clusters is None else self.known_clusters
 
+    @cached_property
+    def copies(self) -> Labels:
+        """A number that each problem shares with its copies, shape (n,); see `find_copies`."""
+        labels = np.arange(len(self.dataset))
+        for rows in find_copies(self.dataset):
+            labels[rows] = rows[0]
+        return labels
+
     def measure_accuracy(
         self,
         rows: npt.ArrayLike | None = None,
@@ -132,7 +140,9 @@ class Graded(Result):
         ties = int(self.tied[some].sum())
         chance = float(self.chances[some].mean()) if with_chance else None
         labels = self.clusters if clusters is None else clusters
-        return proportion(self.credit[some], labels[some], chance=chance, ties=ties)
+        return proportion(
+            self.credit[some], labels[some], copies=self.copies[some], chance=chance, ties=ties
+        )
 
     @property
     def scored(self) -> bool:

@@ -87,6 +87,7 @@ def proportion(
     correct: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
     *,
+    copies: npt.ArrayLike | None = None,
     chance: float | None = None,
     ties: int = 0,
     level: float = 0.95,
@@ -100,8 +101,9 @@ def proportion(
 
     Here e_i = y_i − p is the residual of a case, e_g the sum of the residuals in a cluster, t the
     quantile of Student's t, and G the number of clusters. The design effect deff uses the
-    linearised variance of a ratio, and is never below 1. See Korn & Graubard (1998), Franco et al.
-    (2019) and Liang & Zeger (1986).
+    linearised variance of a ratio. It is never below 1 or, with copies (which are one case for t),
+    below their own effect. See Korn & Graubard (1998), Franco et al. (2019) and Liang & Zeger
+    (1986).
 
     If all or none of the cases are correct, the residuals don't show the clustering. Therefore deff
     is estimated with two pseudo-clusters of the mean size, one all correct and one all incorrect.
@@ -115,6 +117,8 @@ def proportion(
     Args:
         correct: Shape (n,). Booleans, or the credit of each case, 0–1; n ≥ 1.
         clusters: Shape (n,). The label of each case's cluster; None for one cluster per case.
+        copies: Shape (n,). A label that identical cases, which are one observation, share. They
+            must be in one cluster. None if there are none.
         chance: The fraction expected from guessing, 0–1; stored with the result.
         ties: The number of cases that are ties; stored with the result.
         level: The confidence level, 0–1.
@@ -129,15 +133,19 @@ def proportion(
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
     effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))
-    if number == 1 and len(y) > 1:
+    distinct = len(y)
+    if copies is not None:
+        same = np.unique(copies, return_inverse=True)[1]
+        distinct, effect = int(same.max()) + 1, max(effect, _compute_design_effect(y, same))
+    if number == 1 and distinct > 1:
         interval = 0.0, 1.0
     else:
         few = 1.0
-        if number != len(y):
+        if number != distinct:
             from scipy.special import stdtrit
 
             upper = 0.5 + level / 2
-            few = float(stdtrit(len(y) - 1, upper) / stdtrit(number - 1, upper))
+            few = float(stdtrit(distinct - 1, upper) / stdtrit(number - 1, upper))
         independent = len(y) / effect * few**2
         interval = wilson_interval(float(y.mean()) * independent, independent, level)
     return Proportion(round_count(y.sum()), len(y), interval, number, effect, chance, ties)
@@ -449,9 +457,6 @@ def _iterate_consistent_counts(
             yield whole
 
 
-_MIN_DRAWS = 39
-"""Minimum number of draws at which their range contains 95 % of additional draws."""
-
 _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
 
@@ -486,7 +491,7 @@ def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
     The ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (The interval between
     the interpolated 2.5 and 97.5 % quantiles of 20 draws contains another draw with a probability
     of only 86 %.) With fewer than 39 draws, the interval is their range, and the probability is
-    smaller; see `label_null_interval`.
+    smaller.
 
     Args:
         draws: Shape (B,). The draws from the null distribution, at least one.
@@ -497,12 +502,3 @@ def null_interval(draws: npt.ArrayLike) -> tuple[float, float]:
     values = np.sort(np.asarray(draws, np.float64))
     rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDING_ERROR))
     return float(values[rank - 1]), float(values[-rank])
-
-
-def label_null_interval(draw_count: int) -> str:
-    """Return the label for the `null_interval` of a given number of draws.
-
-    >>> label_null_interval(20), label_null_interval(39)
-    ("the draws' range", '95 % of the draws')
-    """
-    return "95 % of the draws" if draw_count >= _MIN_DRAWS else "the draws' range"

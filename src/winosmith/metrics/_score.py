@@ -284,7 +284,8 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     rotation keeps or flips all answers, so the halves of a twin keep opposite answers; with more
     options, copies move together and are counted once. The order in which options are written has
     no effect on the null distribution. A tie has the credit 1 / (options tied) in each rotation in
-    which the answer is among the tied options.
+    which the answer is among the tied options. An invalid answer is incorrect, but guessing always
+    selects an option, so in the draws it is a guess.
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
     options allow too many possible sums, rotations are drawn 20,000 times, and
@@ -304,12 +305,12 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     for row, cluster in enumerate(graded.clusters):
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
     chosen = [_measure_distances(graded, row) for row in range(len(graded.dataset))]
-    unit = math.lcm(*(len(own) or 1 for own in chosen))  # credits are multiples of 1/unit
+    unit = math.lcm(*map(len, chosen))  # credits are multiples of 1/unit
     steps = []  # the credit of each cluster, in units, for each rotation of its labels
     for (_, options), rows in together.items():
         credit = np.zeros(options, dtype=np.int64)
         for places in (chosen[row] for row in rows):
-            credit[places] += unit // (len(places) or 1)
+            credit[places] += unit // len(places)
         steps.append(credit)
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
@@ -337,14 +338,16 @@ rotations to draw for larger sums."""
 def _measure_distances(graded: Graded, row: int) -> list[int]:
     """Return the cyclic distance, in options, from the answer to each chosen option.
 
-    Options are sorted by `normalize_tokens`, so that copies have the same distances.
+    Options are sorted by `normalize_tokens`, so that copies have the same distances. For an invalid
+    answer, the result is [0]: any option is as good a guess.
     """
     problem = graded.dataset[row]
     options = problem.options
     order = sorted(range(len(options)), key=lambda at: (normalize_tokens(options[at]), options[at]))
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
-    return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
+    chosen = graded.predictions[row].chosen
+    return [(place[option] - answer) % len(options) for option in chosen] or [0]
 
 
 BINS = 15

@@ -95,29 +95,27 @@ def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
 
 def draw_phase_chance(
     counts: Sequence[float],
-    chance: Sequence[tuple[float, float, float]],
-    interval: str = "95 % of the draws",
+    chance: Sequence[tuple[float, float]],
 ) -> Svg:
     """Draw each phase's number of problems at the threshold, and the number expected by chance.
 
     Args:
         counts: The number of such problems in each phase, with the real answers.
-        chance: The (mean, low, high) number in the null draws of each phase.
-        interval: The name of the interval from low to high.
+        chance: The mean number in the null draws of each phase, and the chance limit.
     """
     title = "Problems at the threshold"
     phases = np.arange(1, len(counts) + 1)
-    mean, low, high = np.asarray(chance, float).reshape(-1, 3).T
+    mean, high = np.asarray(chance, float).reshape(-1, 2).T
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         dot = "o" if len(counts) < 30 else ""
-        axes.fill_between(phases, low, high, color=NULL, alpha=0.3, linewidth=0,
-                          label=f"by chance ({interval})")  # fmt: skip
+        axes.fill_between(phases, mean, high, color=NULL, alpha=0.3, linewidth=0,
+                          label="up to the chance limit")  # fmt: skip
         if len(counts) == 1:  # a band needs two ends
-            axes.vlines(phases, low, high, color=NULL, alpha=0.5, linewidth=8)
+            axes.vlines(phases, mean, high, color=NULL, alpha=0.5, linewidth=8)
         axes.plot(phases, mean, color=MUTED, linestyle=(0, (4, 3)), linewidth=1.4,
-                  label="mean", marker=dot, markersize=4)  # fmt: skip
+                  label="mean by chance", marker=dot, markersize=4)  # fmt: skip
         axes.plot(phases, counts, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
         axes.set_ylim(0, 1.08 * max([1, *counts, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
@@ -128,7 +126,7 @@ def draw_phase_chance(
     if len(counts):
         description = "; ".join(
             f"phase {phase}: {counts[phase - 1]:,.0f} found, {mean[phase - 1]:,.0f} by chance "
-            f"({low[phase - 1]:,.0f} to {high[phase - 1]:,.0f})"
+            f"(limit {high[phase - 1]:,.0f})"
             for phase in sorted({1, len(counts)})
         )
     return draw_chart(paint, title=title, description=description)
