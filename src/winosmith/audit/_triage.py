@@ -186,10 +186,12 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
         asked_of, given = there[model], answers[names[model]]
         problems, own = given.select_answered(dataset)
         ties = int(((right > 0) & (right < 1))[model].sum())
-        accuracy = metrics.proportion(right[model, asked_of], labels[asked_of], ties=ties)
         invalid, missing = (asked_of & ~votes.valid[model]).sum(), (~asked_of).sum()
         log = given.log if given.log.record() else None
         graded = metrics.grade(problems, own.predictions, labels[asked_of])
+        accuracy = metrics.proportion(
+            right[model, asked_of], labels[asked_of], copies=graded.copies, ties=ties
+        )
         below = metrics.detect_below_chance(graded)
         models[names[model]] = ModelAnswers(accuracy, int(invalid), int(missing), log, below)
     planted, why = None, OPTIONS_UNKNOWN

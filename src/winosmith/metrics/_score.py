@@ -200,7 +200,10 @@ def score_twins(graded: Graded) -> Proportion | None:
     guess = graded.chances[pairs].prod(axis=1).mean()
     both = graded.credit[pairs].prod(axis=1)
     ties = int(graded.tied[pairs].any(axis=1).sum())
-    return proportion(both, graded.clusters[pairs[:, 0]], chance=float(guess), ties=ties)
+    halves = np.sort(graded.copies[pairs], axis=1)
+    copies = np.unique(halves, axis=0, return_inverse=True)[1].reshape(-1)
+    clusters = graded.clusters[pairs[:, 0]]
+    return proportion(both, clusters, copies=copies, chance=float(guess), ties=ties)
 
 
 def score_comparisons(graded: Graded) -> Proportion | None:
