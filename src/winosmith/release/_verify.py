@@ -252,8 +252,10 @@ def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(where, what, REMOVE_ADVICE)
     for leak in find_leaks(find_answered_test(content, secrets)) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
-            do = "release again with `new_ids=True`, or remove the field from the file"
-            if leak.field in SPACING:
+            do = "remove the field from the file"
+            if leak.field in ("id", "twin_id", "lineage.root", "lineage.parent"):
+                do = f"release again with `new_ids=True`, or {do}"
+            elif leak.field in SPACING:
                 do = "remove the unusual spaces and characters from the texts"
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
