@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from winosmith import Dataset, Origin, Problem, Response, validate
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.testing import make_twins
+from winosmith.text import normalize_name
 from winosmith.validate import VoteRules, read_votes, write_votes
 
 SENTENCE = "The race car overtook the school bus because the _ was going so fast."
@@ -260,7 +261,7 @@ responses = st.lists(
     st.builds(
         Response,
         texts | st.sampled_from(["=1+1", "-1", "@x", "'=x", "''", "\t", '"', "a,b", "a\r\nb"]),
-        texts.map(str.strip).filter(bool),
+        texts.map(normalize_name).filter(lambda name: name and normalize_name(name) == name),
         st.sampled_from(["local", "validate", "test"]),
         st.none() | st.integers(0, 4),
         st.booleans(),
@@ -396,3 +397,10 @@ def test_invalid_file_is_reported_by_line(tmp_path: Path, text: str | bytes, rea
 def test_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="No such file"):
         read_votes(tmp_path / "none.csv")
+
+
+def test_names_that_look_alike_are_one_person(tmp_path: Path) -> None:
+    (tmp_path / "votes.csv").write_text(
+        "problem_id,participant,choice\na,Jos\u00e9,1\nb, Jose\u0301\u200b,2\n", "utf-8"
+    )
+    assert {vote.participant for vote in read_votes(tmp_path / "votes.csv")} == {"José"}

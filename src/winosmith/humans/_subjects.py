@@ -20,6 +20,7 @@ from winosmith.humans._answers import SheetRemark, Sitting
 from winosmith.humans._tally import Level, make_histogram, make_levels_record
 from winosmith.options import Texts, declaration, from_table, to_table
 from winosmith.results import Result, computed
+from winosmith.text import normalize_name
 
 
 @declaration
@@ -213,7 +214,7 @@ def _parse_record(record: Mapping[str, Any]) -> Subject:
     if not isinstance(code := record.get("subject"), str):
         raise DataError(f"subject is {code!r}; it must be text")
     rest = {key: value for key, value in record.items() if key != "subject"}
-    return from_table(Subject, {"code": code, **rest})
+    return from_table(Subject, {"code": normalize_name(code), **rest})
 
 
 def _parse_row(cells: Mapping[str, str]) -> Subject:
@@ -223,7 +224,7 @@ def _parse_row(cells: Mapping[str, str]) -> Subject:
         raise ValueError(f"native is {native!r}; it must be yes, no or empty")
     started, ended = row.get("started") or None, row.get("ended") or None
     return Subject(
-        row["subject"],
+        normalize_name(row["subject"]),
         _YES_NO[native],
         {name: cell for name, cell in row.items() if name not in _KNOWN_COLUMNS and cell},
         count_seconds_between(started, ended),

@@ -161,18 +161,16 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
 
     Respondents of human tests, and the author of a problem, are not its judges.
     """
-    people: dict[str, dict[str, str]] = {}
+    people: dict[str, set[str]] = {}
     for path in votes:
         for vote in validate.read_votes(path):
             if vote.purpose != "test":
-                names = people.setdefault(vote.problem_id, {})
-                names.setdefault(normalize_name(vote.participant), vote.participant)
+                people.setdefault(vote.problem_id, set()).add(vote.participant)
     found: dict[str, list[str]] = {}
     for id_, problem in _content.index_problems(source.parts).items():
-        author = normalize_name((problem.origin and problem.origin.author) or "")
-        names = people.get(source.old_ids.get(id_, id_), {})
-        if judges := [name for key, name in names.items() if key != author]:
-            found[id_] = sorted(judge.replace(" ", "_") for judge in judges)
+        author = {normalize_name((problem.origin and problem.origin.author) or "")}
+        if by := people.get(source.old_ids.get(id_, id_), set()) - author:
+            found[id_] = sorted(judge.replace(" ", "_") for judge in by)
     if votes and not found:
         raise InputError(
             f"{votes[0]}: none of the votes is for a released problem; if a build is released, "

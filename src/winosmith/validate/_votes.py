@@ -317,14 +317,15 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
 
 def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
     """Yield the line number and the response of each record; see `read_votes`."""
-    text = read_text(path)
-    if not text.strip():
+    whole = read_text(path)
+    if not whole.strip():
         raise FormatError("the file is empty", path)
-    is_json = text.lstrip()[0] in "{["
-    for line, record in (_read_json_records if is_json else _read_csv_records)(text, path):
+    is_json = whole.lstrip()[0] in "{["
+    for line, record in (_read_json_records if is_json else _read_csv_records)(whole, path):
         try:
             given = (_parse_record if is_json else _parse_row)(record)
-            yield line, Response(**given | {"participant": given["participant"].strip()})
+            name = text.normalize_name(given["participant"])
+            yield line, Response(**given | {"participant": name})
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
 
