@@ -148,7 +148,7 @@ def test_block_of_20000_family_members_needs_no_pairwise_comparison():
 
 
 def test_drawn_sets_are_disjoint_and_consist_of_whole_blocks():
-    """All problems can't be drawn."""
+    """Drawing all problems is refused."""
     data = make_twins(50)
     order = shuffle_blocks(data, 0)
     one, two = draw_blocks(order, range(100), [15, 10])

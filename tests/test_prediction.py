@@ -85,7 +85,7 @@ def test_invalid_tied_options_are_refused(tied):
     ],
 )
 def test_invalid_response_is_refused_with_the_reason(fields, reason):
-    """It may have no choice, if the person found no correct option, or an ambiguous problem."""
+    """A valid one may have no choice: no option is correct, or the problem is ambiguous."""
     sound = {"problem_id": "1", "participant": "w1", "purpose": "validate", "choice": None}
     assert Response(**sound, ambiguous=True).choice is None
     with pytest.raises(ProblemError) as told:

@@ -52,7 +52,7 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
 
 
 def _claims(*changes: dict[str, object]) -> list[Claim]:
-    """Return changed claims of one problem; the first one is true."""
+    """Return claims of one problem, each with its changes to a true claim."""
     return [replace(CLAIM, **change) for change in changes]
 
 

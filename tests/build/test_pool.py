@@ -12,13 +12,7 @@ from hypothesis import given, strategies as st
 from tests.build.conftest import TABLE
 from winosmith import Dataset, Lineage, Problem, formats, validate
 from winosmith.blocks import find_contradictions, find_copies
-from winosmith.build import (
-    build,
-    format_recipe,
-    parse_recipe,
-    read_pool,
-    read_pool_votes,
-)
+from winosmith.build import build, format_recipe, parse_recipe, read_pool, read_pool_votes
 from winosmith.build._pool import describe_copies, find_copies_to_omit, make_copies_record
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.lineage import make_child

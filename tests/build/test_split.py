@@ -1,4 +1,4 @@
-"""Splits and sizes of training sets."""
+"""Splits, sizes of training sets, and builds that keep the splits of a previous build."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The chat client: replies, concurrency, the cache and its secrets, budgets, and interrupts."""
+"""The chat client: replies, the cache and its secrets, budgets, interrupts, and solving."""
 
 import signal
 import sqlite3

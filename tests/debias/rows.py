@@ -21,7 +21,6 @@ def made(
 
 
 def as_bytes(result: debias.AfliteResult) -> bytes:
-    """Return the record, phases, scores and votes of a result, without the seconds."""
+    """Return the record (with the phases), scores and votes of a result, without the seconds."""
     arrays = (result.kept, result.scores, result.votes, result.removal_phase, *result.removed)
-    told = repr((result.record(), result.phases)).encode()
-    return told + b"".join(array.tobytes() for array in arrays)
+    return repr(result.record()).encode() + b"".join(array.tobytes() for array in arrays)

@@ -160,30 +160,6 @@ def test_first_run_logs_compilation(tmp_path):
         assert logged in run.stderr
 
 
-PARAMETERS = [
-    ({"ensemble_size": 0}, "ensemble_size is 0; it must be a whole number, 1 or more"),
-    ({"train_size": 1}, "train_size is 1; it must be a whole number, 2 or more"),
-    ({"train_size": 2.5}, "whole number"),
-    ({"cutoff": 0}, "cutoff is 0; it must be a whole number, 1 or more, or a number above 0 and"),
-    ({"cutoff": 1.0}, "cutoff is 1.0; it must be a whole number, 1 or more, or a number above 0"),
-    ({"cutoff": 0.0}, "cutoff is .*, or a number above 0 and below 1"),
-    ({"cutoff": float("nan")}, "cutoff is .*, or a number above 0 and below 1"),
-    ({"cutoff": "1%"}, "cutoff is .*, or a number above 0 and below 1"),
-    ({"threshold": 1.5}, "from 0 to 1"),
-    ({"threshold": float("nan")}, "from 0 to 1"),
-    ({"threshold": "high"}, "threshold is 'high'; it must be a number from 0 to 1"),
-    ({"C": 0}, "above 0"),
-    ({"C": float("inf")}, "above 0"),
-    ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
-    ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
-    ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
-    ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
-    ({"remove": "groups"}, "groups is missing"),
-    ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
-    ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
-]
-
-
 def test_separable_rows_are_removed_down_to_train_size():
     X, y, ids = made()
     X[:, 0] = np.where(y, 1.0, -1.0)
@@ -296,6 +272,30 @@ def test_invalid_arrays_are_refused(change, message):
     arrays.update(change(arrays))
     with pytest.raises(DataError, match=message):
         debias.aflite(arrays.pop("X"), arrays.pop("y"), **arrays, **SMALL)
+
+
+PARAMETERS = [
+    ({"ensemble_size": 0}, "ensemble_size is 0; it must be a whole number, 1 or more"),
+    ({"train_size": 1}, "train_size is 1; it must be a whole number, 2 or more"),
+    ({"train_size": 2.5}, "whole number"),
+    ({"cutoff": 0}, "cutoff is 0; it must be a whole number, 1 or more, or a number above 0 and"),
+    ({"cutoff": 1.0}, "cutoff is 1.0; it must be a whole number, 1 or more, or a number above 0"),
+    ({"cutoff": 0.0}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"cutoff": float("nan")}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"cutoff": "1%"}, "cutoff is .*, or a number above 0 and below 1"),
+    ({"threshold": 1.5}, "from 0 to 1"),
+    ({"threshold": float("nan")}, "from 0 to 1"),
+    ({"threshold": "high"}, "threshold is 'high'; it must be a number from 0 to 1"),
+    ({"C": 0}, "above 0"),
+    ({"C": float("inf")}, "above 0"),
+    ({"seed": -1}, "seed is -1; it must be a whole number, 0 or more"),
+    ({"target_size": 0}, "target_size is 0; it must be a whole number, 1 or more"),
+    ({"target_size": 0.5}, "target_size is 0.5; it must be a whole number"),
+    ({"remove": "twins"}, 'remove is .twins.; it must be "rows" or "groups"'),
+    ({"remove": "groups"}, "groups is missing"),
+    ({"null": "maybe"}, 'null is .maybe.; it must be "off" or "report"'),
+    ({"null_draws": 19}, "null_draws is 19; it must be a whole number, 20 or more"),
+]
 
 
 @pytest.mark.parametrize(("parameter", "message"), PARAMETERS)
@@ -506,6 +506,8 @@ def test_cutoffs_and_targets_count_whole_groups(twins, cutoff, target, removed):
         threshold=0.6, ids=range(2 * twins), **FEW,
     )  # fmt: skip
     assert [phase.removed for phase in result.phases if phase.removed] == removed
+    assert len(result.phases) == len(removed) or cutoff > 1
+    assert all(phase.removed for phase in result.phases[:-1])
     assert (result.stop_reason, len(result.kept)) == ("target size", 2 * twins - sum(removed))
 
 

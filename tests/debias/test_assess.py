@@ -1,4 +1,4 @@
-"""Assessments of bias: planted bias is found, noise is not, and bad input is refused."""
+"""Assessments of bias: components, answer axis, KL divergence with its null, and the report."""
 
 import json
 from dataclasses import asdict
@@ -23,9 +23,7 @@ from winosmith.debias._assess import (
     make_histograms,
     project_on_answer_axis,
 )
-from winosmith.debias._clues import (
-    make_assessment_blocks,
-)
+from winosmith.debias._clues import make_assessment_blocks
 from winosmith.errors import DataError, RecipeError
 
 QUICK = AssessmentSettings(draws=40, bins=30)

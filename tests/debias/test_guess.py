@@ -185,6 +185,8 @@ def test_intercept_is_only_for_vectors_without_a_sign():
                 assert found.low < 0.5 < found.high
             else:
                 assert found.accuracy == pytest.approx(0.75, abs=0.02)
+        assert probed.chance == (0.5 if flips_sign else 0.75)
+        assert verified.after["linear"].chance == 0.5 or not flips_sign
 
 
 def test_zero_vectors_score_one_half():
@@ -243,17 +245,11 @@ REFUSED = [
 @pytest.mark.parametrize(("change", "told"), REFUSED)
 def test_too_few_blocks_and_invalid_filters_are_refused(change, told):
     X, y, pairs, _ = twins(200)
-    given = {
-        "X": X,
-        "y": np.array(change.get("y", y)),
-        "kept": everything,
-        "blocks": pairs,
-        **QUICK,
-    }
-    chosen = {**given, **change, "y": given["y"]}
+    chosen = {"X": X, "y": y, "kept": everything, "blocks": pairs, **QUICK, **change}
     rows = [chosen.pop(name) for name in ("X", "y", "kept")]
-    with pytest.raises((DataError, InputError), match=told):
+    with pytest.raises(InputError, match=told) as refused:
         debias.verify(*rows, **chosen)
+    assert isinstance(refused.value, DataError) == (not change.keys() <= {"draws", "splits"})
 
 
 def test_progress_counts_filtered_and_measured_halves():

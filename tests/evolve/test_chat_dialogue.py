@@ -161,7 +161,8 @@ def test_planted_faults_of_rows_are_found() -> None:
     found = [(record, set(record["faults"]), checked) for record, checked in ROWS]
     missed = [(record["row"], kinds) for record, kinds, row in found if kinds - {*row.faults}]
     assert missed == []
-    assert not any(row.faults for _, kinds, row in found if not kinds)
+    alarms = [(r["row"], row.faults) for r, kinds, row in found if not kinds and row.faults]
+    assert alarms == []
     also = sorted(kind for _, kinds, row in found for kind in {*row.faults} - kinds)
     assert also == ["absent", "absent", "distance", "distance"]
     wrong = [r["row"] for r, kinds, row in found if (row.problem is not None) != (kinds <= KEPT)]

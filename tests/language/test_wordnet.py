@@ -58,12 +58,14 @@ def test_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> None
     assert WordNet(packed).find_senses("lend", "v") == WordNet(folder).find_senses("lend", "v")
 
 
-def test_missing_files_are_reported_with_ways_to_get_them(folder, tmp_path):
-    """So is an incomplete folder."""
+def test_missing_files_are_reported_with_ways_to_get_them(tmp_path):
     with pytest.raises(InputError) as caught:
         WordNet(tmp_path).find_senses("car", "n")
     for part in (str(tmp_path), "apt install wordnet-base", "nltk.downloader wordnet"):
         assert part in str(caught.value)
+
+
+def test_incomplete_folder_is_refused(folder, tmp_path):
     if folder.suffix == ".zip":
         pytest.skip("WordNet is a zip on this machine")
     shutil.copy(folder / "index.noun", tmp_path)

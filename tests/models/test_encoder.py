@@ -60,6 +60,7 @@ def test_two_segments_differ_from_one_text(tiny_encoder):
 
 
 def test_empty_list_gives_an_empty_array(tiny_encoder):
+    """An unknown pooling is refused."""
     encoder = load_encoder(tiny_encoder)
     assert encoder.encode([]).shape == (0, 16)
     with pytest.raises(InputError, match="unknown pooling 'max'; use 'mean' or 'cls'"):
