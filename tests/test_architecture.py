@@ -420,10 +420,10 @@ def test_importing_engines_loads_only_numpy_and_pydantic() -> None:
     assert _loaded(known) == {"numpy", "pydantic"}
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_load_no_heavy_library(option: str) -> None:
+@pytest.mark.parametrize("arguments", ["--help", "--version", "humans --help", "admin --help"])
+def test_help_and_version_load_no_heavy_library(arguments: str) -> None:
     run = "from winosmith.cli import main; sys.exit(main(sys.argv[1:]))"
-    assert _loaded(run, option) == set()
+    assert _loaded(run, *arguments.split()) == set()
 
 
 def test_loaded_heavy_libraries_are_found() -> None:

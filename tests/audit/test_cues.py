@@ -99,7 +99,12 @@ def _pick(name: str, question: str, options: tuple[str, ...]) -> set[int]:
         ("the longest, in characters", "", ("a b c", "abcdefgh", "x"), {1}),
         ("the longest, in words", "", ("a b c", "abcdefgh", "x"), {0}),
         ("nearest the mean length", "", ("a", "bbb", "ccccc"), {1}),
-        ("fewest content words of the question", "a cold river", ("cold river", "red"), {1}),
+        (
+            "fewest content words of the question",
+            "a cold river",
+            ("cold river", "cold", "red"),
+            {2},
+        ),
         ("a number in the middle", "", ("1", "20", "3,000"), {1}),
         ("the largest number", "", ("1", "20", "3,000"), {2}),
         ("the largest number", "", ("1", "two", "3,000"), {0, 1, 2}),

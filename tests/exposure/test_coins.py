@@ -102,9 +102,11 @@ def test_coins_are_fair_and_independent() -> None:
     """In total, per block, between neighbouring blocks, and for blocks with long sentences."""
     tosses = np.array([[*compute_coins(draw_key(), NAME, PAIRS).values()] for _ in range(400)])
     lengths = np.array([len(pair.a.sentence) for pair in PAIRS if pair.a.id == pair.block])
-    same = tosses[:, 1:] == tosses[:, :-1]
-    for coins in (tosses, *tosses.T, same, tosses[:, lengths > np.median(lengths)]):
-        assert binomtest(coins.sum(), coins.size).pvalue > 1e-6
+    parts = {"all": tosses, "neighbours": tosses[:, 1:] == tosses[:, :-1],
+             "long sentences": tosses[:, lengths > np.median(lengths)],
+             **{f"block {at}": coins for at, coins in enumerate(tosses.T)}}  # fmt: skip
+    for name, coins in parts.items():
+        assert binomtest(coins.sum(), coins.size).pvalue > 1e-6, name
 
 
 def test_coins_depend_only_on_bytes_version_and_block_ids() -> None:

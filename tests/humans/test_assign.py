@@ -125,6 +125,7 @@ def test_common_test_is_first_for_half_and_second_for_half() -> None:
     for at in range(20):
         ledger, sheet = assign(ledger, sheets, f"S{at}")
         first.append(sheet.test)
+        assert assign(ledger, sheets, f"S{at}") == (ledger, sheet)  # without `new_sheet`
         ledger, _ = assign(ledger, sheets, f"S{at}", new_sheet=True)
     assert Counter(test == "common" for test in first) == {True: 10, False: 10}
     taken = Counter(ledger.sheets[each.sheet].test for each in ledger.assignments)
@@ -186,13 +187,15 @@ def test_assignments_depend_only_on_seed_and_arrivals() -> None:
     assert given(sheets, 3) == given(sheets[::-1], 3) != given(sheets, 4)
 
 
-def test_invalid_subject_codes_and_unknown_tests_are_refused() -> None:
-    sheets = make_sheets(materials(2)).sheets
-    for name in ("", "Ann Smith", "a@b.org", "../S1", "x" * 17):
-        with pytest.raises(RecipeError, match="it must be up to 16 letters"):
-            assign(Ledger(), sheets, name)
+@pytest.mark.parametrize("name", ["", "Ann Smith", "a@b.org", "../S1", "x" * 17])
+def test_invalid_subject_codes_are_refused(name: str) -> None:
+    with pytest.raises(RecipeError, match="it must be up to 16 letters"):
+        assign(Ledger(), make_sheets(materials(2)).sheets, name)
+
+
+def test_unknown_test_is_refused() -> None:
     with pytest.raises(DataError, match="unknown test 'c'; the tests are a, b"):
-        assign(Ledger(), sheets, "S1", test="c")
+        assign(Ledger(), make_sheets(materials(2)).sheets, "S1", test="c")
 
 
 def test_ledger_round_trip(tmp_path: Path) -> None:

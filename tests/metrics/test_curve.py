@@ -141,7 +141,7 @@ def test_asymptote_below_the_level_is_never_reached() -> None:
         ((0.5, 0.6, 0.7), None),
     ],
 )
-def test_first_size_at_level_is_interpolated(values: tuple[float, ...], size: float | None) -> None:
+def test_size_at_a_level_is_interpolated(values: tuple[float, ...], size: float | None) -> None:
     assert _find_first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
 
 

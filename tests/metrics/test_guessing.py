@@ -45,7 +45,7 @@ def test_p_value_of_singles_is_the_binomial_tests(right: int) -> None:
 
 
 def test_chance_of_four_options_is_one_quarter() -> None:
-    """Three similar problems form one cluster with p = 1/4; three different ones have p = 1/64."""
+    """Similar problems are one cluster: three correct answers have p = 1/4, not 1/64."""
     data = make_problems(3, 4)
     found = choosing(data, [0] * 3)
     assert found.chances.mean() == 0.25
@@ -57,8 +57,10 @@ def test_chance_of_four_options_is_one_quarter() -> None:
     )
     assert len(set(choosing(apart, [0] * 3).clusters)) == 3
     assert guessing_p_value(choosing(apart, [0] * 3)) == pytest.approx(1 / 64)
+    six = make_problems(6, 4)
+    assert len({*find_clusters(six)}) == 1
     for choices, p_value in (([0, 0, 1, 1, 1, 1], 0.5), ([0, 1, 2, 3, 3, 3], 1.0)):
-        assert guessing_p_value(choosing(make_problems(6, 4), choices)) == p_value
+        assert guessing_p_value(choosing(six, choices)) == p_value
 
 
 def test_ties_are_counted_under_each_shift_of_the_key() -> None:

@@ -192,7 +192,7 @@ def test_text_features_are_characters_parts_and_length() -> None:
         ("cup jug", ("cup", "pan", "jug"), 2),
     ],
 )
-def test_most_similar_option_of_text(text: str, options: tuple[str, ...], like: int | None) -> None:
+def test_option_like_a_text_is_found(text: str, options: tuple[str, ...], like: int | None) -> None:
     """It equals the text, or it is the only option that shares whole words with it.
 
     It can also be the only one that doesn't.

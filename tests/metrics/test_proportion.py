@@ -50,7 +50,7 @@ def test_interval_contains_the_proportion_and_is_in_0_1(cases: list[tuple[bool, 
 
 
 @given(CASES, st.randoms())
-def test_case_order_and_names_do_not_matter(cases: list[tuple[bool, int]], random: object) -> None:
+def test_order_and_cluster_names_are_ignored(cases: list[tuple[bool, int]], random: object) -> None:
     shuffled = [(right, 7 * label - 3) for right, label in cases]
     random.shuffle(shuffled)
     one, other = (proportion(*zip(*of, strict=True)).interval for of in (shuffled, cases))

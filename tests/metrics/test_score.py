@@ -49,7 +49,7 @@ def test_singles_have_no_twin_score() -> None:
 def test_missing_answers_bound_the_accuracy() -> None:
     data = make_twins(1)
     graded = right_but(data)
-    assert score(replace(graded, missing=2)).possible == (0.5, 1.0)
+    assert score(grade(data, graded.predictions, missing=2)).possible == (0.5, 1.0)
     assert score(graded).possible is None
 
 

@@ -59,6 +59,8 @@ def test_copies_have_equal_sentence_and_options() -> None:
     assert found.copies.contradictions == ()
     (told,) = found.copies.sentences()
     assert told.startswith("1 group of identical problems, 2 problems in all: a and b.")
+    (told,) = replace(found.copies, groups=(("a", "b"), ("c", "d", "e"))).sentences()
+    assert told.startswith("2 groups of identical problems, 5 problems in all: a and b; ")
 
 
 def test_copies_with_different_answers_contradict() -> None:

@@ -95,7 +95,9 @@ def test_replaced_problems_are_listed_as_edits(small: ReleaseResult, tmp_path: P
     assert found(done.folder) == []
 
 
-def test_published_problem_is_refused_or_left_out(small: ReleaseResult, tmp_path: Path) -> None:
+def test_published_problem_is_refused_in_test_or_left_out(
+    small: ReleaseResult, tmp_path: Path
+) -> None:
     parts = sets()
     train = parts["train_xl"]
     test = Dataset([*parts["test"], *train[38:40]], "test")

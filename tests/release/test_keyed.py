@@ -92,7 +92,7 @@ def test_card_has_commitment_and_power_but_no_secret(keyed: ReleaseResult) -> No
     assert f"{statement.names} have two people whose names can be swapped" in card
 
 
-def test_two_releases_of_equal_data_differ_by_coins(keyed: ReleaseResult, tmp_path: Path) -> None:
+def test_releases_of_equal_data_differ_only_by_coins(keyed: ReleaseResult, tmp_path: Path) -> None:
     again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
     one, other = read_keyed_release(keyed.folder), read_keyed_release(again.folder)
     assert one.pairs == other.pairs

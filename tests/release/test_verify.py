@@ -134,7 +134,7 @@ def test_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult)
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
-def test_checksum_of_empty_private_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
+def test_checksum_of_an_empty_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
     """Public files can be empty too."""
     key = Path(shutil.copytree(small.private_folder, tmp_path / "key"))
     (key / "withheld.jsonl").touch()

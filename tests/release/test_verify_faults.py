@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -50,7 +51,7 @@ def _test_in_harness(folder: Path) -> None:
     path.write_text(path.read_text("utf-8") + json.dumps(task) + "\n", "utf-8")
 
 
-IN_FILES: list[tuple[Plant, str]] = [
+IN_FILES: list[Any] = [
     (
         in_line("data/dev.jsonl", 3, lambda line: line[:-5]),
         r"data/dev\.jsonl:3: this is not a problem: ",
@@ -81,19 +82,30 @@ IN_FILES: list[tuple[Plant, str]] = [
         placed("data/test-labels.lst", "1\n" * 24),
         r"data/test-labels\.lst: it is not a file of a release",
     ),
-    (_parquet(_swap_rows), r"data/dev\.parquet: it does not match the problems"),
-    (_parquet(lambda table: table.slice(1)), r"data/dev\.parquet: it does not match the problems"),
-    (
+    pytest.param(
+        _parquet(_swap_rows),
+        r"data/dev\.parquet: it does not match the problems",
+        id="rows of Parquet in another order",
+    ),
+    pytest.param(
+        _parquet(lambda table: table.slice(1)),
+        r"data/dev\.parquet: it does not match the problems",
+        id="a row of Parquet too few",
+    ),
+    pytest.param(
         _parquet(lambda table: table.drop_columns(["anchor"])),
         r"data/dev\.parquet: it does not match the problems",
+        id="a column of Parquet too few",
     ),
-    (
+    pytest.param(
         placed("data/dev.parquet", "PAR1 or so"),
         r"data/dev\.parquet: it can't be compared with the problems",
+        id="a file that is not Parquet",
     ),
-    (
+    pytest.param(
         in_text("data/dev.jsonl", '"extra":{', '"extra":{"release.judges":"x",'),
         r"data/dev\.parquet: it can't be compared with the problems",
+        id="a number of judges that is a text",
     ),
     (
         placed("tombstones.jsonl", '{"id":"x","last":"1","withdrawn":"2","sentence":"The _."}\n'),
@@ -112,9 +124,10 @@ IN_FILES: list[tuple[Plant, str]] = [
         lambda folder: (folder / "harness/lm_eval/small_partial.yaml").unlink(),
         r"harness/lm_eval/small_partial\.yaml: it is missing",
     ),
-    (
+    pytest.param(
         in_text("data/dev.jsonl", '"extra":{', f'"extra":{{"release.judges":{2**70},'),
         r"data/dev\.parquet: it can't be compared with the problems",
+        id="a number of judges that no table can contain",
     ),
     (_test_in_harness, r"harness/lm_eval/partial\.jsonl:17: it does not match the problems"),
     (
@@ -159,7 +172,7 @@ IN_FILES: list[tuple[Plant, str]] = [
 """Faults with updated checksums, digest and folder name: a plant, and the expected message."""
 
 
-@pytest.mark.parametrize(("plant", "fault"), IN_FILES, ids=[fault for _, fault in IN_FILES])
+@pytest.mark.parametrize(("plant", "fault"), IN_FILES)
 def test_fault_in_a_file_is_found_despite_checksums(plant: Plant, fault: str, copied: Path) -> None:
     plant(copied)
     faults = found(seal(copied))
@@ -230,7 +243,7 @@ def _origin(**changes: str) -> Callable[[Problem], Problem]:
     return lambda p: replace(p, origin=replace(p.origin, **changes))
 
 
-IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
+IN_PROBLEMS: list[Any] = [
     (
         _in("test", 4, lambda p: replace(p, answer=0)),
         r"data/test\.jsonl:5: '.*' has an answer, although it is in test",
@@ -278,7 +291,7 @@ IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
         _copy_across(lambda p: replace(p, sentence="Well, " + p.sentence)),
         r"data/train_xl\.jsonl:2[012]: .*near-duplicate",
     ),
-    (
+    pytest.param(
         _halves_across(
             (
                 "The crane lifted the barrel over a fence because the _ was strong.",
@@ -290,8 +303,9 @@ IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
             ),
         ),
         r"data/train_xl\.jsonl:42: 'small-\w+' and 'small-\w+' \(data/dev\.jsonl:17\) are on two",
+        id="unmarked halves with half of their words in common",
     ),
-    (
+    pytest.param(
         _halves_across(
             (
                 "Do you see the shark near the minnow? I hope the _ is not eaten.",
@@ -303,6 +317,7 @@ IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
             ),
         ),
         r"data/train_xl\.jsonl:42: 'small-\w+' and 'small-\w+' \(data/dev\.jsonl:17\) are on two",
+        id="unmarked halves of which one option was changed",
     ),
     (
         lambda content: with_parts(
@@ -318,7 +333,7 @@ IN_PROBLEMS: list[tuple[Callable[[Content], Content], str]] = [
 """Faults in all files of a release: a plant in its content, and the expected message."""
 
 
-@pytest.mark.parametrize(("plant", "fault"), IN_PROBLEMS, ids=[of for _, of in IN_PROBLEMS])
+@pytest.mark.parametrize(("plant", "fault"), IN_PROBLEMS)
 def test_shared_fault_is_the_only_fault(
     plant: Callable[[Content], Content], fault: str, small: ReleaseResult, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 Open cases of the paper are defined here.
 """
 
+import contextlib
 import csv
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,7 +72,9 @@ def test_one_incorrect_judge_breaks_unanimity() -> None:
         (3, "off", True),
     ],
 )
-def test_marks_are_decided_by_votes(field: str, marks: int, how: str, kept: bool) -> None:
+def test_ambiguity_and_association_are_decided_by_votes(
+    field: str, marks: int, how: str, kept: bool
+) -> None:
     """A majority or all judges, as set, must find no ambiguity and no word association."""
     votes = [replace(vote, **{field: at < marks}) for at, vote in enumerate(said([0, 0, 0]))]
     setting = {"ambiguous": "unambiguous", "associative": "unassociated"}[field]
@@ -392,6 +395,14 @@ def test_invalid_file_is_reported_by_line(tmp_path: Path, text: str | bytes, rea
     with pytest.raises(FormatError) as told:
         read(tmp_path, text)
     assert str(told.value).startswith(f"{tmp_path}/{reason}")
+
+
+@given(st.text())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
+    with contextlib.suppress(FormatError):
+        found = read(tmp_path, HEAD.encode() + text.encode("utf-8", "surrogatepass"))
+        assert all(isinstance(response, Response) for response in found)
 
 
 def test_missing_file_is_reported(tmp_path: Path) -> None:

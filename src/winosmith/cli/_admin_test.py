@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from winosmith.cli import _options
+from winosmith.cli._humans_sheets import print_omitted_problems
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json_if_requested, say
 from winosmith.cli.admin import pass_site, print_counts, site_argument
-from winosmith.cli.humans import print_omitted_problems
 from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
 

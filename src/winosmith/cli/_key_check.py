@@ -14,10 +14,10 @@ import click
 from winosmith import audit, formats, humans
 from winosmith.audit import Audit, KeyCheck, WrongKeys
 from winosmith.cli import _options
+from winosmith.cli._humans_sheets import format_sheet, read_sheets, read_sittings
 from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.cli.admin import import_for_judging
-from winosmith.cli.humans import format_sheet, read_sheets, read_sittings
 from winosmith.dataset import Dataset
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json

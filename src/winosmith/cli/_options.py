@@ -15,7 +15,6 @@ from click.core import ParameterSource
 
 from winosmith.cli._printing import say
 from winosmith.errors import FormatError
-from winosmith.options import build_schema
 from winosmith.text import format_count
 
 if TYPE_CHECKING:
@@ -367,6 +366,7 @@ def add_declared_options(
         option_names: maps a field to its option if their names differ ("pmi": "--pmi-variant").
         prefix: beginning of each help text ("For chat: ").
     """
+    from winosmith.options import build_schema  # here, so that `admin --help` starts fast
 
     def decorate(function: Any) -> Any:
         for name, key in reversed(build_schema(kind)["properties"].items()):

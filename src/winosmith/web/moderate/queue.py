@@ -388,18 +388,7 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     }
 
 
-LOG_COLUMNS = (
-    "event",
-    "at",
-    "who",
-    "what",
-    "problem",
-    "before",
-    "after",
-    "reason",
-    "batch",
-    "undoes",
-)
+LOG_COLUMNS = tuple("event at who what problem before after reason batch undoes".split())
 
 _EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
