@@ -69,6 +69,8 @@ READ = {
     "BBQ": four(lambda at, texts, sign: {
         "example_id": 1, "question": "Why?", **{f"ans{n}": t for n, t in enumerate(texts)},
         "label": at}),
+    "alternatives": four(lambda at, texts, sign: {
+        "Stem": "Why?", **{f"Alt {n}": t for n, t in enumerate(texts, 1)}, "Key": sign}),
     "AQuA-RAT": four(lambda at, texts, sign: {
         "question": "Why?", "options": [f"{f}){t}" for f, t in zip("ABCD", texts, strict=True)],
         "rationale": "x", "correct": sign}),

@@ -32,7 +32,7 @@ CHOICES = tuple(
 )
 _CHOICE = re.compile(
     r"(?P<noun>(?P<before>(?!.*(?:incorrect|wrong|distractor)).*[ _./-])?(?:option|choice"
-    r"|alternative|answer|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse"
+    r"|alternative|alt|answer|ans|opt|op|sol|solution|ending|candidate|response|output|antwort|réponse"
     rf"|opción|respuesta|risposta)s?[ _./-]?)?(?P<sign>[0{''.join(FIRST_MARKERS)}])"
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
