@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from winosmith import Dataset, Origin, Problem, audit, lookalikes
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
-from winosmith.errors import DataError
+from winosmith.errors import DataError, InputError
 from winosmith.testing import make_twins
 
 
@@ -55,6 +55,11 @@ def test_probe_finds_a_word_that_reveals_the_key() -> None:
     for probe in (options, question, both):
         assert (probe.right > probe.high) == (probe.p <= 0.05)
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
+
+
+def test_too_few_draws_of_probes_are_refused() -> None:
+    with pytest.raises(InputError, match=r"5 draws can't yield a p-value of 0\.05; use 19 or more"):
+        _fit_probes(_make_items(40, 0.5), draws=5)
 
 
 def test_accuracy_of_probe_on_random_keys_is_below_the_limit() -> None:

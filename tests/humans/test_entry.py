@@ -166,6 +166,18 @@ def test_form_faults_are_reported(tmp_path: Path, change: dict[str, object], rea
     assert str(told.value).startswith(str(path))
 
 
+def test_codes_that_look_alike_are_one_subject_in_all_files(tmp_path: Path) -> None:
+    """Otherwise the subject would have no answers, or could see both halves."""
+    path = tmp_path / "subjects.csv"
+    path.write_text("subject,native\nJose\u0301,yes\n", "utf-8")
+    answers = read_answer_table(table(tmp_path, "subject,1\nJose\u0301,A\nAnn,A\n"), SHEETS)
+    people = make_subjects(answers, read_subjects(path))
+    assert [(one.code, one.native) for one in people] == [("José", True), ("Ann", None)]
+    form = tmp_path / "form.json"
+    form.write_text(json.dumps(make_answers_record(Sitting("Jose\u0301", A, {}))), "utf-8")
+    assert read_answer_form(form, SHEETS).subject == "José"
+
+
 def test_repeated_tests_and_both_halves_are_refused() -> None:
     first = Sitting("S1", A, {1: Answer("A")}, where="one.csv:2")
     with pytest.raises(DataError, match=r"two\.csv:9: 'S1' already took test a \(one\.csv:2"):

@@ -108,7 +108,6 @@ def test_p_value_of_always_the_first_option_is_1() -> None:
     assert guessing_p_value(choosing(make_twins(40), [0] * 80)) == 1.0
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("valid", [0, 8, 16, 20])
 def test_invalid_answers_are_guesses_under_the_null(valid: int) -> None:
     """All valid answers are correct; guesses on all 20 problems are right as often as 20 coins."""
@@ -119,6 +118,17 @@ def test_invalid_answers_are_guesses_under_the_null(valid: int) -> None:
     assert guessing_p_value(grade(data, said)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("right", "p_value"), [(False, 1 / 64), (True, 1.0)])
+def test_invalid_answers_are_incorrect_in_the_lower_tail(right: bool, p_value: float) -> None:
+    """Each of six twins has an invalid answer; the other half is incorrect or correct."""
+    said = [
+        Prediction(p.id, None if at % 2 else (p.answer or 0) ^ (not right))
+        for at, p in enumerate(make_twins(6))
+    ]
+    assert guessing_p_value(grade(make_twins(6), said), lower_tail=True) == p_value
+
+
+@pytest.mark.long
 def test_guessers_on_twins_rarely_have_small_p_values() -> None:
     data = make_twins(40)
     rng = np.random.default_rng(3)

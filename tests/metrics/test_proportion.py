@@ -173,8 +173,12 @@ def test_copies_do_not_change_the_interval(times: int, outcomes: list[tuple[bool
     once = proportion(right, np.arange(len(right)) // 2)
     often = proportion(right[rows], rows // 2, copies=rows)
     assert often.interval == pytest.approx(once.interval)
-    alone = proportion(right[rows], rows, copies=rows)
-    assert alone.interval == pytest.approx(proportion(right).interval)
+    alone = proportion(right)
+    for clusters in (rows, None):
+        assert proportion(right[rows], clusters, copies=rows).interval == pytest.approx(
+            alone.interval
+        )
+    assert proportion(right, copies=np.arange(len(right))) == alone
 
 
 def test_proportion_in_words_states_its_ties() -> None:

@@ -126,6 +126,20 @@ def test_60_pdp_problems_are_80_comparisons(data_dir: Path) -> None:
     assert found.comparisons.right == won
 
 
+def test_copies_do_not_narrow_the_interval_of_comparisons() -> None:
+    rng = np.random.default_rng(0)
+    data = [
+        replace(p, options=(*p.options, "the shelf"), id=f"{p.id}{time}", twin_id=None)
+        for time in "ab" for p in make_twins(30)
+    ]  # fmt: skip
+    scores = [tuple(row) for row in rng.normal(size=(60, 3))] * 2
+    said = [Prediction(p.id, int(np.argmax(s)), s) for p, s in zip(data, scores, strict=True)]
+    once, twice = (score(grade(Dataset(data[:n]), said[:n])).comparisons for n in (60, 120))
+    assert once is not None
+    assert twice is not None
+    assert twice.interval == pytest.approx(once.interval)
+
+
 @pytest.mark.data
 def test_comparisons_need_scores(data_dir: Path) -> None:
     """Choices alone don't show which of several comparisons were won."""

@@ -40,7 +40,7 @@ class AuditSettings:
     """Initial number of random draws for the p-values of cues; p is at least 1 / (1 + draws). Draws
     are added, up to 20,000, until it is clear whether p is below 0.05."""
     probe_draws: Annotated[int, Field(ge=0)] = 200
-    """Number of random draws for the p-values of the word models; 0 skips these models."""
+    """Number of random draws for the p-values of the word models, at least 19; 0 skips them."""
     seed: Seed = 0
     """Random seed."""
 

@@ -38,7 +38,9 @@ def make_sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.
     """Make the sections of the report, for a page or a terminal."""
     probed = list(_make_probe_blocks(audit))
     many = len(audit.parts) > _MAX_DETAILED_FILES
-    labels = {part.name: part.get_label for part in audit.parts}
+    labels = {part.dataset.name: part.get_label for part in audit.parts}
+    if len(labels) < len(audit.parts):  # the names of the data sets don't identify the parts
+        labels = {}
     read = report.Text(formats.describe_columns(audit.datasets))
     return [
         report.Section("Files", [read, _make_files_table(audit)])

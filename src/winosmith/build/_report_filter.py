@@ -316,7 +316,8 @@ def _make_phases_section(result: debias.AfliteResult, measures: Measures) -> rep
             f"In the first phase, {_format_count(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
             f"random, {_format_count(null.mean)} do on average, and more than "
-            f"{_format_count(null.high)} in at most 5 % of the {len(null.draws)} draws."
+            f"{_format_count(null.high)} (the chance limit) in at most 5 % of the "
+            f"{len(null.draws)} draws."
         )
         blocks.append(report.Text([text], "note"))
     missed = ""
@@ -424,7 +425,7 @@ def _make_chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     drawing = report.Drawing(
         "Problems that reach the threshold in each phase, with the real answers and by chance: "
         "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and with "
-        "the same training sets.",
+        "the same training sets. At most 5 % of these draws exceed the chance limit.",
         [
             report.draw_phase_chance(
                 [phase.candidates for phase, _ in known],

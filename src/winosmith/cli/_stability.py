@@ -204,7 +204,8 @@ def _make_depth_table(results: StabilityResults) -> report.Table:
         "Mean depth of all errors, of the family means, and of each family's first error. "
         "Guessing: the mean depth if a solver guesses; a depth near this value shows nothing. p: "
         "the probability of errors at least this early or late if each family's errors fell on "
-        f"random problems of the family.{left}",
+        f"random problems of the family; families of one block (twins, copies, look-alikes) move "
+        f"together, so p is conservative.{left}",
     )
 
 

@@ -25,7 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
 from winosmith.debias import _selection
-from winosmith.debias._chance import NullTest, draw_phase_null, estimate_chance_removals, pool_votes
+from winosmith.debias._chance import (
+    NullTest,
+    compare_with_null,
+    draw_phase_null,
+    estimate_chance_removals,
+    pool_votes,
+)
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, encode_group_labels, make_read_only
 from winosmith.debias._solver import Start
@@ -543,5 +549,5 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
 def _parse_phase(record: Mapping[str, Any]) -> Phase:
     chance = record["chance"]
     if chance is not None:
-        chance = NullTest(**{**chance, "draws": tuple(chance["draws"])})
+        chance = compare_with_null(chance["value"], chance["draws"])
     return Phase(**{**record, "histogram": tuple(record["histogram"]), "chance": chance})

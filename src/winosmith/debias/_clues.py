@@ -390,8 +390,8 @@ def make_assessment_blocks(
         report.Drawing(
             f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
-            "the limit that it exceeds in 5 % of draws in which the answers of whole blocks "
-            "(twins, copies, look-alikes) are flipped at random.",
+            "the chance limit, which it exceeds in at most 5 % of draws in which the answers of "
+            "whole blocks (twins, copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
         ),

@@ -14,6 +14,7 @@ from winosmith.errors import DataError, FormatError, InputError
 from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet, read_record
 from winosmith.outputs import atomic_write
 from winosmith.response import Response
+from winosmith.text import normalize_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
 
 
 def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
-    subject = str(record.get("subject") or "").strip()
+    subject = normalize_name(str(record.get("subject") or ""))
     if not subject:
         raise FormatError("the answers have no subject", path)
     attributes = {str(k): str(v) for k, v in (record.get("attributes") or {}).items() if v}
@@ -309,6 +310,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
             for name, value in row.values.items():
                 cells[name.lower()] = data.format_cell(value).strip()
             _check_column_names(cells, is_long)
+            cells["subject"] = normalize_name(cells["subject"])
             if not cells["subject"]:
                 raise DataError("the row has no subject")
             code = cells.get("sheet") or (next(iter(sheets)) if len(sheets) == 1 else "")
@@ -450,6 +452,7 @@ class Entry:
         Raises:
             FormatError: the file belongs to another subject or sheet, or can't be read.
         """
+        subject = normalize_name(subject)
         if not path.exists():
             return cls(Sitting(subject, sheet, {}))
         record = read_record(path, "a saved entry")

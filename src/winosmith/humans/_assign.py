@@ -117,7 +117,9 @@ def make_sheets(
             )
             items = _make_items(dataset, ordered, schemas, alike)
             sheet = Sheet(title or _TITLE, test, order, seed, digest, items)
-            if get_text_kind(sheet) == "question":  # its instructions explain no label
+            if (
+                get_text_kind(sheet) == "question"
+            ):  # the instructions for questions don't explain labels
                 items = tuple(replace(item, label=None) for item in items)
                 sheet = replace(sheet, title=title or _QUESTION_TITLE, items=items)
             sheets.append(sheet)

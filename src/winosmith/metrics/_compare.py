@@ -418,11 +418,15 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[RootC
             RootComparison(
                 value,
                 graded.measure_accuracy(rows),
-                _proportion.proportion(before, clusters, ties=int(tied.sum())),
+                _proportion.proportion(
+                    before, clusters, copies=graded.copies[rows], ties=int(tied.sum())
+                ),
                 lost=lost,
                 won=won,
                 **_test_difference(now, before, clusters, seed),
-                consistent=_proportion.proportion(both_or_neither, clusters, ties=either),
+                consistent=_proportion.proportion(
+                    both_or_neither, clusters, copies=graded.copies[rows], ties=either
+                ),
                 kept=graded.measure_accuracy(rows[kept]) if kept.any() else None,
                 unchanged=same[value],
             )

@@ -521,18 +521,21 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     if not rows:
         return EditKinds(None, left_out, ())
     wrong, tied, clusters = 1 - graded.credit[rows], graded.tied[rows], graded.clusters[rows]
+    copies = graded.copies[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _compute_excess_intervals(table > 0, wrong, clusters, seed)
     found = []
     for name, edits_of, interval in zip(names, table.T, intervals, strict=True):
         has = edits_of > 0
-        share = _proportion.proportion(wrong[has], clusters[has], ties=int(tied[has].sum()))
+        share = _proportion.proportion(
+            wrong[has], clusters[has], copies=copies[has], ties=int(tied[has].sum())
+        )
         number = _proportion.round_count(float(edits_of @ wrong))
         excess = share.value - float(wrong.mean())
         found.append(EditKind(name, int(edits_of.sum()), number, share, excess, interval))
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
-    errors = _proportion.proportion(wrong, clusters, ties=int(tied.sum()))
+    errors = _proportion.proportion(wrong, clusters, copies=copies, ties=int(tied.sum()))
     return EditKinds(errors, left_out, tuple(found))
 
 

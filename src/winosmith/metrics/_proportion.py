@@ -111,12 +111,13 @@ def proportion(
     large clusters, the pseudo-clusters make the interval wider than necessary: with 5 clusters of
     50 cases, it is at least twice as wide, and covers the true fraction in all of 600 simulated
     beta-binomial samples. If every cluster has one case, the interval is exactly Wilson's. A single
-    cluster of several cases gives no information, so the interval is 0–1. The interval ignores that
-    a tie varies less than a correct or incorrect case.
+    cluster of several distinct cases gives no information, so the interval is 0–1. The interval
+    ignores that a tie varies less than a correct or incorrect case.
 
     Args:
         correct: Shape (n,). Booleans, or the credit of each case, 0–1; n ≥ 1.
-        clusters: Shape (n,). The label of each case's cluster; None for one cluster per case.
+        clusters: Shape (n,). The label of each case's cluster; None for one cluster per case or,
+            with copies, per group of copies.
         copies: Shape (n,). A label that identical cases, which are one observation, share. They
             must be in one cluster. None if there are none.
         chance: The fraction expected from guessing, 0–1; stored with the result.
@@ -130,6 +131,9 @@ def proportion(
     [0.963, 1.0]
     """
     y = np.asarray(correct, dtype=np.float64)
+    if copies is not None and len(np.unique(copies)) == len(y):
+        copies = None
+    clusters = copies if clusters is None else clusters  # copies must be in one cluster
     labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     number = int(labels.max()) + 1
     effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))

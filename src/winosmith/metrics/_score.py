@@ -218,6 +218,8 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         return None
     won: list[float] = []
     of: list[int] = []
+    same: list[int] = []
+    numbers: dict[tuple[int, str], int] = {}  # of comparisons; copies of a problem share them
     for row, (problem, prediction) in enumerate(
         zip(graded.dataset, graded.predictions, strict=True)
     ):
@@ -232,7 +234,10 @@ def score_comparisons(graded: Graded) -> Proportion | None:
         else:
             return None
         of += [row] * (len(problem.options) - 1)
-    return proportion(won, graded.clusters[of], chance=0.5, ties=won.count(0.5))
+        others = (*problem.options[:answer], *problem.options[answer + 1 :])
+        keys = ((int(graded.copies[row]), normalize_tokens(other)) for other in others)
+        same += [numbers.setdefault(key, len(numbers)) for key in keys]
+    return proportion(won, graded.clusters[of], copies=same, chance=0.5, ties=won.count(0.5))
 
 
 Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
@@ -288,7 +293,7 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     options, copies move together and are counted once. The order in which options are written has
     no effect on the null distribution. A tie has the credit 1 / (options tied) in each rotation in
     which the answer is among the tied options. An invalid answer is incorrect, but guessing always
-    selects an option, so in the draws it is a guess.
+    selects an option, so in the draws it is a guess (with `lower_tail`, it stays incorrect).
 
     The distribution of the sum is exact (by convolution). If ties among many different numbers of
     options allow too many possible sums, rotations are drawn 20,000 times, and
@@ -307,13 +312,14 @@ def guessing_p_value(graded: Graded, *, lower_tail: bool = False) -> float:
     together: dict[tuple[int, int], list[int]] = {}
     for row, cluster in enumerate(graded.clusters):
         together.setdefault((int(cluster), len(graded.dataset[row].options)), []).append(row)
-    chosen = [_measure_distances(graded, row) for row in range(len(graded.dataset))]
-    unit = math.lcm(*map(len, chosen))  # credits are multiples of 1/unit
+    guess = [] if lower_tail else [0]  # an invalid answer is never evidence
+    chosen = [_measure_distances(graded, row) or guess for row in range(len(graded.dataset))]
+    unit = math.lcm(*(len(places) or 1 for places in chosen))  # credits are multiples of 1/unit
     steps = []  # the credit of each cluster, in units, for each rotation of its labels
     for (_, options), rows in together.items():
         credit = np.zeros(options, dtype=np.int64)
         for places in (chosen[row] for row in rows):
-            credit[places] += unit // len(places)
+            credit[places] += unit // (len(places) or 1)
         steps.append(credit)
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
@@ -341,8 +347,7 @@ rotations to draw for larger sums."""
 def _measure_distances(graded: Graded, row: int) -> list[int]:
     """Return the cyclic distance, in options, from the answer to each chosen option.
 
-    Options are sorted by `normalize_tokens`, so that copies have the same distances. For an invalid
-    answer, the result is [0]: any option is as good a guess.
+    Options are sorted by `normalize_tokens`, so that copies have the same distances.
     """
     problem = graded.dataset[row]
     options = problem.options
@@ -350,7 +355,7 @@ def _measure_distances(graded: Graded, row: int) -> list[int]:
     place = {option: at for at, option in enumerate(order)}
     answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     chosen = graded.predictions[row].chosen
-    return [(place[option] - answer) % len(options) for option in chosen] or [0]
+    return [(place[option] - answer) % len(options) for option in chosen]
 
 
 BINS = 15

@@ -147,13 +147,15 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
             (original.predictions[row] for row in rows), switched.predictions, strict=True
         )
     ]
-    before, labels = original.credit[rows], original.clusters[rows]
+    before, labels, copies = (
+        of[rows] for of in (original.credit, original.clusters, original.copies)
+    )
     either = int((original.tied[rows] | switched.tied).sum())
     return Consistency(
-        _proportion.proportion(changed, labels, ties=either),
+        _proportion.proportion(changed, labels, copies=copies, ties=either),
         original.measure_accuracy(rows),
         switched.measure_accuracy(clusters=labels),
-        _proportion.proportion(before * switched.credit, labels, ties=either),
+        _proportion.proportion(before * switched.credit, labels, copies=copies, ties=either),
     )
 
 

@@ -223,7 +223,10 @@ def find_answered_test(content: Content, secrets: Secrets | None) -> Dataset:
 
 
 def explain_unchecked_leaks(content: Content, secrets: Secrets | None) -> str:
-    """Return why no fields that reveal the answers to test are searched for; "" if they are."""
+    """Return why test isn't searched for fields that reveal its answers.
+
+    The result is "" if it is searched, or if there is no test.
+    """
     blocks = len({*find_clusters(find_answered_test(content, secrets)).tolist()})
     if _content.TEST not in content.parts or blocks >= MIN_GROUPS:
         return ""
@@ -281,7 +284,8 @@ class VerificationResult(Result):
         faults: the faults.
         content: content of the release; None if it can't be read.
         private: whether the release was compared with a private folder.
-        unchecked: why no fields that reveal test answers were searched for; "" if they were.
+        unchecked: why test was not searched for fields that reveal its answers; "" if it was, if
+            there is no test, or if the problems can't be read.
     """
 
     folder: Path = field(metadata={"json": str})

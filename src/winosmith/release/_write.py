@@ -307,7 +307,8 @@ class ReleaseResult:
             test and the problems' ids in the source; None if neither is known.
         is_new: whether the folder is new; False if an identical release already existed.
         copies: identical problems and their contradictions, including test if answers are known.
-        unchecked: why no fields that reveal test answers were searched for; "" if they were.
+        unchecked: why test was not searched for fields that reveal its answers; "" if it was, or if
+            there is no test.
     """
 
     folder: Path

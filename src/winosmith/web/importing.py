@@ -211,7 +211,7 @@ def _find_import_obstacle(datum: Datum, purpose: Purpose) -> str | None:
         return NUL
     if not datum.blank_is_unique:
         if datum.blank is None:
-            return "the problem is a question; a site stores only sentences with a blank: one _"
+            return "the problem is a question; a site stores only sentences with one blank (_)"
         return (
             "the sentence or an option contains '_' in addition to the blank; use _ only for the "
             "blank"
