@@ -85,6 +85,17 @@ def test_letters_that_look_like_those_of_another_script_are_refused(
     assert [one.choice for one in found.predictions] == [0, 1, 2, 0, 1, 2]
 
 
+def test_cyrillic_reply_to_options_in_cyrillic_is_only_invalid(tmp_path: Path) -> None:
+    """It is no sign of another alphabet. One letter of a third script is refused with a remedy."""
+    items = Dataset(Problem(n, f"{n}?", ("вол", "кот", "пёс"), 0, blank=None) for n in "123456")
+    texts = ["вол", "кот", "пёс", "А", "кот", "вол"]
+    found = answers.read(write_text(tmp_path / "m.lst", "\n".join(texts)), items)["m"]
+    assert [one.choice for one in found.predictions][:3] == [0, 1, 2]
+    items = Dataset(DATA.problems[::2])
+    with pytest.raises(FormatError, match=r"or write \[invalid\] for a model's other replies"):
+        answers.read(write_text(tmp_path / "m.lst", "A\nB\nの\nC\nA\nB"), items)
+
+
 @pytest.mark.parametrize("end", [".0", ".00", ",00"])
 def test_decimal_zeros_are_ignored(end: str, tmp_path: Path) -> None:
     path = write_text(tmp_path / "m.lst", "\n".join(f"{key + 1}{end}" for key in KEYS))

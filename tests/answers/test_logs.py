@@ -611,6 +611,15 @@ def test_hellaswag_is_matched_by_its_original_texts(tmp_path: Path) -> None:
         answers.read(write_jsonl(path, samples), marked)
 
 
+def test_reply_with_one_options_letter_and_anothers_text_is_invalid(tmp_path: Path) -> None:
+    data, samples = _quiz(), list[dict[str, Any]]()
+    for at, item in enumerate(data):
+        text = item.options[(0, 1)[at % 2]]
+        samples.append(_sample(_doc(item), [], [], target="A") | {"filtered_resps": [f"A. {text}"]})
+    path = write_jsonl(tmp_path / "m" / "samples_x.jsonl", samples)
+    assert [*_read_choices(path, data)["m"].values()] == [0, None] * (len(data) // 2)
+
+
 def test_log_whose_keys_are_letters_beyond_the_options_is_refused(tmp_path: Path) -> None:
     """Every second item has the letters F, G, H and J, which the log does not map to options."""
     data, samples = _quiz(), list[dict[str, Any]]()

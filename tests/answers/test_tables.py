@@ -9,6 +9,8 @@ from pathlib import Path
 from unicodedata import normalize
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.answers.items import (
@@ -707,9 +709,62 @@ def test_some_of_the_numbers_of_several_files_are_refused(reply: str, tmp_path: 
         write_jsonl(data / name, [{"id": n, **rows[n]} for n in range(4 * at, 4 * at + 4)])
     (found,) = answers.read(write_text(path, reply.format(4, 5)), data).values()
     assert found.by_id.keys() <= {"4", "5"}
-    parts = write_jsonl(tmp_path / "one.jsonl", [{"nr": n % 4, **rows[n]} for n in range(8)])
-    with pytest.raises(FormatError, match="no unique ids, so '0' may be an item of any file o"):
-        answers.read(write_text(path, reply.format(0, 1)), parts)
+    for first in (0, None):  # an empty first cell
+        asked = [{"nr": n % 4 if n else first, **rows[n]} for n in range(8)]
+        parts = write_jsonl(tmp_path / "one.jsonl", asked)
+        with pytest.raises(FormatError, match="no unique ids, so '0' may be an item of any file o"):
+            answers.read(write_text(path, reply.format(0, 1)), parts)
+
+
+def test_answers_with_ids_need_no_unique_ids_in_other_files(tmp_path: Path) -> None:
+    """Also if questions stand for ids."""
+    rows = [{"question": f"{at}?", "A": "cup", "B": "jug", "answer": "A"} for at in range(8)]
+    write_jsonl(tmp_path / "data/a.jsonl", [{"id": "x", **row} for row in rows[:4]])
+    write_jsonl(tmp_path / "data/b.jsonl", [{"id": f"q{n}", **rows[n]} for n in range(4, 8)])
+    named = pd.DataFrame({"id": [f"q{n}" for n in range(4, 8)], "m": "B"})
+    asked = pd.DataFrame({"question": [f"{n}?" for n in range(6)], "m": "B"})
+    b = formats.read(tmp_path / "data/b.jsonl")
+    numbered = [replace(p, id=str(at)) for at, p in enumerate(formats.read(rows[:4]))]
+    both = Dataset([*numbered, *b], is_numbered=True)
+    assert answers.read(named, both)["m"].by_id.keys() == {"q4", "q5", "q6", "q7"}
+    assert len(answers.read(asked, Dataset(formats.read(rows), is_numbered=True))["m"].by_id) == 6
+
+
+def test_columns_of_other_letters_are_omitted() -> None:
+    letters = [LETTERS[key] for key in KEYS]
+    table = pd.DataFrame({"id": DATA.ids, "m": letters, "sex": [*"MF"] * 6, "passed": [*"YN"] * 6})
+    with pytest.warns(formats.ReadingNote, match="contains no option's letter"):
+        assert [*answers.read(table, DATA)] == ["m"]
+
+
+def test_one_filter_may_be_a_text(tmp_path: Path) -> None:
+    """Its letters are no names of columns. A name without a column is reported."""
+    letters = [LETTERS[key] for key in KEYS]
+    table = pd.DataFrame({"id": DATA.ids, "g": letters, "gpt": letters})
+    with warnings.catch_warnings(action="error"):
+        assert [*answers.read(table, DATA, filters="gpt")] == ["gpt"]
+    with pytest.warns(formats.ReadingNote, match="models' answers are read from 'gpt'"):
+        answers.read(table.drop(columns="g"), DATA, filters=["gtp"])
+
+
+def test_texts_may_be_numbered_from_0() -> None:
+    """With their text, numbers from 0 and from 1 are equally clear."""
+    items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), n, blank=None) for n in (0, 1))
+    table = pd.DataFrame({"id": items.ids, "m": ["0. ox", "1. cat"]})
+    assert read_choices(table, items) == {"m": [0, 1]}
+    table["m"] = ["2. ox", "1. cat"]
+    with pytest.raises(FormatError, match=r"'2\. ox' marks option 2, but has the text of option 1"):
+        answers.read(table, items)
+
+
+def test_pyarrows_selection_of_rows_keeps_no_index(tmp_path: Path) -> None:
+    """It keeps the metadata of the whole table, which doesn't say which rows were selected."""
+    rows = {"question": [f"{at}?" for at in range(8)], "A": "x", "B": "y", "answer": "A"}
+    whole = pa.Table.from_pandas(pd.DataFrame(rows, index=pd.RangeIndex(10, 18)))
+    pq.write_table(whole.slice(2, 3), tmp_path / "quiz.parquet")
+    for part in (whole.slice(2, 3), tmp_path / "quiz.parquet", whole.slice(0, 3)):
+        assert formats.read(part).ids == ("0", "1", "2")
+    assert formats.read(whole).ids == tuple(map(str, range(10, 18)))
 
 
 @pytest.mark.parametrize("rows", [slice(4, 9), slice(None, None, 3), slice(None, None, -1)])

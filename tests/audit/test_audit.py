@@ -42,7 +42,9 @@ def test_columns_of_a_table_are_stated_in_a_notebook() -> None:
     ]
     found = audit.audit(rows, draws=19, probe_draws=0)
     assert "<p>table: the question is &#39;stem&#39;; the choices are" in found._repr_html_()
-    assert "the answer is 'key' (letters); no id column. Chance is" in found.summary()
+    assert (
+        "the answer is 'key' (letters); no column is used as the id. Chance is" in found.summary()
+    )
 
 
 def test_probe_finds_a_word_that_reveals_the_key() -> None:

@@ -63,7 +63,9 @@ def read(file: AnswerFile) -> list[Answers]:
     }
     model = Path(file.path).absolute().parent.name
     log = replace(log, reported=means)
-    problem += " The task may have changed the texts: hellaswag and gpqa remove marks such as [x]"
+    problem = problem or (
+        " The task may have changed the texts: hellaswag and gpqa remove marks such as [x]"
+    )
     return [read_rows(rows, file, model, log, problem_with_rows=problem)]
 
 

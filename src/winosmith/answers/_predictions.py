@@ -26,7 +26,7 @@ from winosmith import data
 from winosmith._version import __version__
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import check_first_id
+from winosmith.answers._rules import check_first_id, refuse_unclear_numbers
 from winosmith.data import Place, Record
 from winosmith.dataset import Dataset
 from winosmith.errors import ProblemError
@@ -121,6 +121,7 @@ def read(file: AnswerFile) -> list[Answers]:
             f"the header announces {header.n:,} predictions, but {len(found):,} follow: the file "
             "is truncated; write it again with winosmith solve"
         )
+    refuse_unclear_numbers(found, file)
     check_first_id(found, file)
     chosen = [one for one in found.values() if one.choice is not None]
     counts = {name: len(problem.options) for name, problem in file.problems.items()}

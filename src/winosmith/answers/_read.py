@@ -38,7 +38,7 @@ def read(
     path: Any,
     dataset: Dataset | formats.Readable,
     columns: formats.Columns | None = None,
-    filters: Collection[str] = (),
+    filters: str | Collection[str] = (),
     encoding: str | None = None,
     omitted: Collection[int] = (),
 ) -> dict[str, Answers]:
@@ -82,12 +82,13 @@ def read(
         MissingExtraError: an `.eval` log is read, but zipfile-zstd is not installed.
     """
     dataset = formats.as_dataset(dataset)
+    chosen = (filters,) if isinstance(filters, str) else tuple(filters)
     is_list = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
 
     def open_file(path: data.Readable) -> AnswerFile:
         rows = data.read(path, encoding=encoding)
-        return AnswerFile(rows, dataset, columns, filters, {*omitted})
+        return AnswerFile(rows, dataset, columns, chosen, {*omitted})
 
     for source in path if is_list else [path]:
         for file, answers in _read_files(source, open_file):

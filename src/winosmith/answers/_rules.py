@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
 from os.path import commonprefix
@@ -26,7 +26,7 @@ from winosmith.errors import FormatError, join_ids
 from winosmith.formats import parse_letter
 from winosmith.prediction import Prediction, find_best_options
 from winosmith.problem import Problem
-from winosmith.text import fold
+from winosmith.text import fold, normalize, remove_invisible
 
 NO_LETTER = "no answer is an option letter; write A for the first option and B for the second"
 
@@ -105,12 +105,20 @@ def _refuse_letters_beyond(
     """Refuse answers or keys if many are letters beyond the options, such as F, G, H, J."""
     beyond = [(value, at) for value, one, at in answers if not one and parse_letter(value)]
     are_grades = {str(value).strip().upper() for value, *_ in answers} <= {*"CIPN"}
-    if len(beyond) > max(2, 0.1 * len(answers)) and not are_grades:
+    are_other = not any(one for _, one, _ in answers)  # such as a column of M and F
+    if len(beyond) > max(2, 0.1 * len(answers)) and not (are_grades or are_other):
         raise file.make_error(
             f"{len(beyond):,} of {len(answers):,} labels, such as {beyond[0][0]!r}, are letters "
             "beyond the options' number; write the options' texts, or [invalid]",
             beyond[0][1],
         )
+
+
+def _has_lookalikes(problem: Problem | None) -> bool:
+    """Return whether the options have letters that look like Latin ones, as in Russian."""
+    return problem is not None and any(
+        fold(one) != normalize(remove_invisible(one), "NFKC").lower() for one in problem.options
+    )
 
 
 def read_choices(
@@ -134,14 +142,20 @@ def read_choices(
     are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
     no_texts = [name for name in present if "text" not in readings[name]]
     letters = [(present[n], places[n]) for n in (present if kind.script else no_texts)]
-    if kind.script != "Latin":  # the Cyrillic С in А, В, С is meant as the Latin C
-        names = [name for name in no_texts if not (kind.script and readings[name])]
-        letters += [(fold(str(present[n])), places[n]) for n in names]
-    formats.refuse_mixed_scripts(letters)
+    if kind.script is None:  # a Cyrillic В among texts or numbers may be meant as the Latin B
+        names = [name for name in no_texts if not _has_lookalikes(file.problems.get(name))]
+    else:  # the Cyrillic С in А, В, С is meant as the Latin C
+        names = [name for name in no_texts if not readings[name] and kind.script != "Latin"]
+    letters += [(fold(str(present[n])), places[n]) for n in names]
+    formats.refuse_mixed_scripts(
+        letters, "use one script, or write [invalid] for a model's other replies"
+    )
     for name, reading in readings.items():
         options = file.problems[name].options if name in file.problems else ()
         if fault := formats.find_contradiction(present[name], options):
-            raise file.make_error(f"{name!r}: {fault}; write only one of them", places.get(name))
+            raise file.make_error(
+                f"{name!r}: {fault}; write only one of them, or [invalid]", places.get(name)
+            )
         is_letter = not reading.keys().isdisjoint(formats.LETTER_KINDS)
         if mark == "1" and (kind.name == "text" or is_letter):
             continue
@@ -177,17 +191,23 @@ def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "")
         )
 
 
+def refuse_unclear_numbers(ids: Iterable[Any], file: AnswerFile) -> None:
+    """Refuse numbers as ids if the data's ids are not unique, unless all items are answered."""
+    own = {*filter(str.isdecimal, file.problems)} if file.dataset.is_numbered else set()
+    numbers = own & {*map(normalise_id, map(format_cell, ids))}
+    if 0 < len(numbers) < len(own):
+        raise file.make_error(
+            f"the data have no unique ids, so {min(numbers)!r} may be an item of any file or "
+            "part. Pass each part with its own answers, or add unique ids to data and answers"
+        )
+
+
 def check_first_id(ids: Collection[str], file: AnswerFile) -> None:
     """Raise FormatError if ids are numbered from 1, but items from 0, or vice versa.
 
     If no id is 0, but most from 1 to the highest id are present, the ids are numbered from 1. All
-    numbers may have the same prefix, such as "q". If the data's ids are not unique, all are needed.
+    numbers may have the same prefix, such as "q".
     """
-    if file.dataset.is_numbered and 0 < len(file.problems.keys() - {*ids}) < len(file.problems):
-        raise file.make_error(
-            f"the data have no unique ids, so {next(iter(ids))!r} may be an item of any file or "
-            "part. Pass each part with its own answers, or add unique ids to data and answers"
-        )
     names = [*map(normalise_id, file.problems), *map(str, file.omitted)]
     spelled = [*names, *map(normalise_id, ids)]
     prefix = commonprefix(spelled).rstrip(digits)  # noqa: RUF071 - letters
@@ -379,6 +399,8 @@ def _make_prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
+        if formats.find_contradiction(reply, row.options):  # one option's letter, another's text
+            return Prediction(problem.id, None)
         keys = formats.interpret_answer(row.target, row.options) if row.key is not None else {}
         labels = [name for name in "01" if keys.get(name) == row.key is not None]
         others = ("text", *formats.LETTER_KINDS, *labels)  # options may have labels of their own

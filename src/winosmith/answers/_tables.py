@@ -25,7 +25,14 @@ from winosmith import formats
 from winosmith.answers._answers import Answers, Log
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import normalise, number_repeats, order_options
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_ids, detect_kind, read_choices
+from winosmith.answers._rules import (
+    NO_LETTER,
+    SOURCES,
+    check_ids,
+    detect_kind,
+    read_choices,
+    refuse_unclear_numbers,
+)
 from winosmith.data import Delimited, Place, Record, Row, columns_to_rows, format_cell, is_missing
 from winosmith.errors import FormatError, ProblemError, join_ids
 from winosmith.prediction import Prediction, find_best_options
@@ -93,6 +100,7 @@ def read(file: AnswerFile) -> list[Answers]:
         raise file.make_error(
             "the columns are items; write one row per item and one column per model"
         )
+    refuse_unclear_numbers((row.get(first) for _, row in records), file)
     check_ids(rows, file, *(("keys of this object", SOURCES) if is_object else ("rows",)))
     scores = _read_scores(names, rows, file)
     if choice_name is None and scores:
@@ -139,7 +147,8 @@ def read(file: AnswerFile) -> list[Answers]:
     unnamed |= {name for name in by_model if len(by_model) == 1 and name.lower() in _REPLIES}
     named = [name for name in by_model if name not in unnamed]
     kinds = [f"{name!r}{' (numbers from 1)' * columns[name].has_numbers}" for name in named]
-    if not chosen and (len(named) > 1 or any(columns[name].has_numbers for name in named)):
+    has_numbers = any(columns[name].has_numbers for name in named)
+    if named and not chosen and (file.filters or len(named) > 1 or has_numbers):
         warnings.warn(
             f"{file.path}: models' answers are read from {join_names(kinds, 20)}; if a column has "
             f"none, remove it, or name the columns to read, such as `filters={named[0]!r}`",

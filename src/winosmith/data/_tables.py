@@ -154,6 +154,9 @@ def _add_index(records: Iterable[Record], schema: Any) -> Iterable[Record]:
         return records
     if not name and (rows == range(len(rows)) or any(map(_ID_NAME.fullmatch, schema.names))):
         return records
+    records = [*records]
+    if len(rows) != len(records):  # pyarrow selected these rows from a table with this index
+        return records
     return ({name: row, **record} for row, record in zip(rows, records, strict=True))
 
 

@@ -131,7 +131,9 @@ def parse_letter(value: Any) -> Letter | None:
     return parse_letter(next(filter(None, markup.groups()))) if markup else None
 
 
-def refuse_mixed_scripts(answers: Iterable[tuple[Any, Place]]) -> None:
+def refuse_mixed_scripts(
+    answers: Iterable[tuple[Any, Place]], remedy: str = "use one script"
+) -> None:
     """Refuse letters of several scripts, because the Cyrillic В is third and the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for value, place in answers:
@@ -142,7 +144,7 @@ def refuse_mixed_scripts(answers: Iterable[tuple[Any, Place]]) -> None:
         where = "; ".join(f"{script} in {join_places(places[script])}" for script in others)
         raise places[others[0]][0].make_error(
             f"the answers mix letters of several scripts, which may look alike: {usual} in most "
-            f"rows, {where}; use one script"
+            f"rows, {where}; {remedy}"
         )
 
 
@@ -154,7 +156,7 @@ def find_contradiction(value: Any, options: Sequence[str], labels: Sequence[str]
     option = match_option(value[marker.end() :], options)
     named = interpret_answer(marker[0], options, labels)
     marked = [named[kind] for kind in ("label", *LETTER_KINDS, "1") if kind in named]
-    if not marked or option in marked or option is None:
+    if not marked or option is None or option in named.values():  # numbers may start at 0
         return ""
     return f"{value!r} marks option {marked[0] + 1}, but has the text of option {option + 1}"
 

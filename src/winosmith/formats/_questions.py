@@ -235,7 +235,7 @@ def _drop_repeated_ids(
     repeats = len(ids) - len({*ids})
     note = (
         f"{plan.id!r} is not used as the question id, because {repeats:,} of {len(ids):,} rows "
-        "repeat another row's value; the questions are numbered instead"
+        f"repeat{'s' * (repeats == 1)} another row's value; the questions are numbered instead"
     )
     if normalise(plan.id) in (*UNIQUE_ID, *INDEX):
         if 0 < repeats <= _MAX_REPEATED * len(ids):
@@ -493,7 +493,7 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
         raise ProblemError(draft.reason)
     answer = draft.get_correct_choice(kind)
     if fault := find_contradiction(draft.answer, draft.options, draft.labels):
-        raise ProblemError(f"the answer {fault}")
+        raise ProblemError(f"the answer {fault}; keep only one of them")
     if answer is None and draft.answer is not None and kind is not None:
         matches = match_choices(draft.answer, draft.options, draft.labels)
         if kind in ("text", "label") and len(matches) > 1:

@@ -336,11 +336,13 @@ def _find_index(problems: Mapping[int, Problem]) -> str | None:
 
 def _are_ids_positions(problems: Mapping[int, Problem], rows: data.Rows) -> bool:
     """Return whether problems of several files, or with ids that are not unique, are numbered."""
-    names = find_existing((*ID_COLUMNS, *INDEX), (rows.parts or (rows,))[-1].names)
-    extra = next(iter(problems.values())).extra if problems else Extra()
-    are_unused = all(find_extra_key(extra, name) for name in names)
-    is_unclear = are_unused and (bool(names) or len(rows.parts) > 1)
-    return is_unclear and all(one.id == str(row) for row, one in problems.items())
+    if any(one.id != str(row) for row, one in problems.items()):
+        return False
+    wanted, parts = (*ID_COLUMNS, *INDEX), rows.parts or (rows,)
+    names = {name for part in parts for name in find_existing(wanted, part.names)}
+    extras = [one.extra for one in problems.values()]
+    are_unused = all(any(find_extra_key(one, name) for one in extras) for name in names)
+    return are_unused and (bool(names) or len(parts) > 1)
 
 
 def _reject_repeated_ids(entries: list[Entry]) -> None:
@@ -554,7 +556,7 @@ def describe_columns(datasets: Mapping[str, Dataset], *, advise: bool = True) ->
 
     >>> asked = [{"stem": "Which is red?", "choices": ["a rose", "grass"], "key": "A", "by": "me"}]
     >>> print(*describe_columns({"quiz": read(asked)}), sep="\n")
-    quiz: the question is 'stem'; the choices are 'choices'; the answer is 'key' (letters); no id column; other columns: 'by'.
+    quiz: the question is 'stem'; the choices are 'choices'; the answer is 'key' (letters); no column is used as the id; other columns: 'by'.
     If this is incorrect, name the columns with `question=`, `choices=`, `answer=`, `answer_is=` or `id=`.
     """  # noqa: E501
     names: dict[ColumnRoles, list[str]] = {}
@@ -575,7 +577,7 @@ def _describe_roles(roles: ColumnRoles) -> str:
     )
     kind = f" ({KINDS[roles.answer_is]})" if roles.answer_is else ""
     answer = f"the answer is {roles.answer!r}{kind}" if roles.answer else "no answer column"
-    own_id = f"the id is {roles.id!r}" if roles.id else "no id column"
+    own_id = f"the id is {roles.id!r}" if roles.id else "no column is used as the id"
     parts = f"the question is {question}; the choices are {choices}; {answer}; {own_id}"
     return parts + f"; other columns: {others}" * bool(others)
 
