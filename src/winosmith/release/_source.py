@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from winosmith import formats, validate
+from winosmith import formats, records, validate
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -24,13 +24,6 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import (
-    dump_json,
-    make_problem_record,
-    parse_dropped,
-    parse_json,
-    parse_json_lines,
-)
 from winosmith.release import _content
 from winosmith.release._about import About, parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
@@ -99,7 +92,7 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None, **h
     }
     private = folder / PRIVATE
     dropped = list(build.read_dropped())
-    problems = map(parse_dropped, [*dropped, *build.read_withheld_records()])
+    problems = map(records.parse_dropped, [*dropped, *build.read_withheld_records()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
@@ -236,8 +229,9 @@ into files that are executed."""
 
 def read_record(folder: Path) -> dict[str, Any] | Fault:
     try:
-        record = parse_json((folder / _content.RECORD).read_text("utf-8"))
-        dump_json(record).encode("utf-8")  # an unpaired surrogate or deep nesting has no digest
+        record = records.parse_json((folder / _content.RECORD).read_text("utf-8"))
+        # A record with an unpaired surrogate or deep nesting has no digest.
+        records.dump_json(record).encode("utf-8")
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         if (folder / "recipe.toml").exists():
@@ -290,7 +284,7 @@ def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Cont
     tombstones: list[_content.Tombstone] = []
     path = _content.TOMBSTONES
     try:
-        for line, table in parse_json_lines((folder / path).read_text("utf-8"), path):
+        for line, table in records.parse_json_lines((folder / path).read_text("utf-8"), path):
             try:
                 tombstones.append(from_table(_content.Tombstone, table))
             except RecipeError as error:
@@ -540,7 +534,7 @@ def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
 
 def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
     """Ignore the answers and `extra` if one answer is withheld."""
-    one, two = (make_problem_record(p) for p in (old, new))
+    one, two = (records.make_problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
         extra = problem.extra.items()
         record["extra"] = {k: v for k, v in extra if not k.startswith(("release.", "winosmith."))}

@@ -31,27 +31,12 @@ from winosmith.outputs import PRIVATE, atomic_write, remove_stale_files, sha256
 from winosmith.parallel import Advance, Step, no_progress
 from winosmith.problem import Extra, Problem
 from winosmith.records import dump_json
-from winosmith.release import _content, _source
+from winosmith.release import _content, _source, _verify
 from winosmith.release._about import About
 from winosmith.release._content import Splitting
 from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
-from winosmith.release._source import (
-    Fields,
-    PreviousRelease,
-    Source,
-    assign_ids,
-    find_changes,
-    make_id,
-    make_tombstones,
-    read_record,
-)
-from winosmith.release._verify import (
-    Secrets,
-    explain_unchecked_leaks,
-    find_content_faults,
-    read_secrets,
-)
+from winosmith.release._source import Fields, PreviousRelease, Source, assign_ids, make_id
 
 _Paths = Sequence[str | Path] | str | Path
 
@@ -74,7 +59,7 @@ class PreparedRelease:
     content: _content.Content
     solved: Mapping[str, int | None]
     source_ids: Mapping[str, str]
-    secrets: Secrets | None = None
+    secrets: _verify.Secrets | None = None
     pairs: tuple[exposure.Pair, ...] = ()
     coins: Mapping[str, str] = field(default_factory=dict)
 
@@ -114,7 +99,7 @@ def prepare_content(
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
         former = previous.old_problems if previous else ()
         parts = _content.split_dataset(parts[_content.PROBLEMS], splitting, former)
-    withheld = read_secrets(source.private) if source.private is not None else None
+    withheld = _verify.read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
         known = {problem.id: problem.answer for problem in withheld.solved}
         test = (replace(p, answer=known.get(p.id, p.answer)) for p in parts[_content.TEST])
@@ -138,7 +123,7 @@ def prepare_content(
     named = _content.sort_test(named)
     answered = named.get(_content.TEST, Dataset())
     is_answered = any(answer is not None for answer in answered.answers)
-    secrets = withheld or (Secrets(answered) if is_answered else None)
+    secrets = withheld or (_verify.Secrets(answered) if is_answered else None)
     seen = (
         Problem(p.id, p.sentence, p.options, blank=p.blank)
         for p in _content.index_problems(named).values()
@@ -194,11 +179,11 @@ def prepare_content(
             for form in _content.iter_forms(problem, keyed)
         }
         earlier = map_problems(ready, make_form_restorer(pairs, previous))
-        found = find_changes(earlier, previous, about.withdrawn, source_ids, absent)
+        found = _source.find_changes(earlier, previous, about.withdrawn, source_ids, absent)
         content = replace(
             content,
             previous={"version": previous.version, "digest": previous.digest},
-            tombstones=make_tombstones(found, previous, about),
+            tombstones=_source.make_tombstones(found, previous, about),
             changes=found,
             history=previous.history,
         )
@@ -239,9 +224,9 @@ def _filter_parts(
     }
 
 
-def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
+def _refuse_faults(content: _content.Content, secrets: _verify.Secrets | None) -> None:
     by_remedy: dict[str, list[str]] = {}
-    for fault in find_content_faults(content, secrets):
+    for fault in _verify.find_content_faults(content, secrets):
         by_remedy.setdefault(fault.remedy, []).append(f"{fault.where}: {fault.what}")
     lines = ["these problems must not be released:"]
     for do, found in by_remedy.items():
@@ -402,7 +387,7 @@ def release(
         private_folder = write_private(done, folder)
         if keyed:
             get_pending_path(out, about).unlink(missing_ok=True)
-    unchecked = explain_unchecked_leaks(done.content, done.secrets)
+    unchecked = _verify.explain_unchecked_leaks(done.content, done.secrets)
     return ReleaseResult(folder, done.content, private_folder, is_new, done.copies, unchecked)
 
 
@@ -583,7 +568,7 @@ def get_or_draw_key(out: Path, about: About) -> bytes:
         own = out / PRIVATE / folder.name / exposure.COINS
         if own.is_file():
             return exposure.read_key(own)
-        record = read_record(folder)
+        record = _source.read_record(folder)
         if not isinstance(record, dict) or record.get("keyed") is None:
             raise make_version_error(folder)
         raise InputError(
