@@ -24,13 +24,7 @@ from winosmith.audit._split import SplitAudit
 from winosmith.blocks import normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
-from winosmith.escape import (
-    escape_github,
-    escape_json,
-    escape_markdown,
-    escape_page,
-    escape_sarif,
-)
+from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
 from winosmith.problem import Problem
 from winosmith.recast import refers_to_others
 from winosmith.records import dump_json, parse_json, read_text

@@ -17,21 +17,12 @@ import numpy as np
 
 from winosmith import formats
 from winosmith.answers import Answers
-from winosmith.audit import _triage
+from winosmith.audit import _thinning, _triage
 from winosmith.audit._cues import CUES, Cue, detect_classes
 from winosmith.audit._edits import find_numbered_fields, may_refer_to_options
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Items, Step
 from winosmith.audit._review import find_shared_items
-from winosmith.audit._thinning import (
-    WORDS,
-    Concentration,
-    LearntRules,
-    Proof,
-    RepairSettings,
-    Thinning,
-    bound_accuracies,
-    require_enough_blocks,
-)
+from winosmith.audit._thinning import LearntRules, RepairSettings, Thinning, require_enough_blocks
 from winosmith.blocks import find_copies, normalize_tokens
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError
@@ -145,9 +136,9 @@ class Repair(Result):
     chance: tuple[float, float] = field(
         metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
     )
-    proof: Proof
+    proof: _thinning.Proof
     doubts: _triage.DoubtedKeys | None = field(metadata={"key": "set_aside"})
-    concentration: Concentration | None = field(metadata={"key": "wrong_keys"})
+    concentration: _thinning.Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
     repair_count: int = field(default=1, metadata={"key": "tried"})
 
@@ -161,7 +152,7 @@ class Repair(Result):
     @computed()
     def thinned_by(self) -> tuple[str, ...]:
         """Names of the rules that thinned the items: cues and, if used, `WORDS`."""
-        return *self.cues, *([WORDS] if self.has_word_model else [])
+        return *self.cues, *([_thinning.WORDS] if self.has_word_model else [])
 
     @property
     @computed(key="orders_dealt")
@@ -342,7 +333,7 @@ def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
         has_word_model=learnt.has_word_model,
         cue_changes=_compare_cues(before, after, cues),
         chance=(before.chance, after.chance),
-        proof=bound_accuracies(
+        proof=_thinning.bound_accuracies(
             items,
             lambda half: learn("one half" if half[0] else "the other half", half).stays,
             cues,

@@ -40,16 +40,7 @@ from winosmith.audit import _items
 from winosmith.audit._audit import AuditSettings
 from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
-from winosmith.audit._items import (
-    MIN_BLOCKS,
-    TIE_SHARES,
-    Bools,
-    Floats,
-    Ints,
-    Items,
-    Step,
-    split_ties,
-)
+from winosmith.audit._items import MIN_BLOCKS, Bools, Floats, Ints, Items
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.debias import Logit
 from winosmith.errors import DataError
@@ -176,7 +167,7 @@ class Thinning:
         cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
         has_position_cue = any(found.about == "position" for found in flagged)
         has_word_model = False
-        if how.probe_draws and part.block_count >= _items.MIN_BLOCKS:
+        if how.probe_draws and part.block_count >= MIN_BLOCKS:
             probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
             has_word_model = probe.p <= LEVEL
         return self.fit(training, cues, has_position_cue, has_word_model)
@@ -211,7 +202,7 @@ class Thinning:
         posterior = np.exp(log_posterior[units.keys])
         return LearntRules(cues, has_position_cue, has_word_model, posterior, stays[units.keys])
 
-    def measure_concentration(self, rules: LearntRules, step: Step) -> Concentration | None:
+    def measure_concentration(self, rules: LearntRules, step: _items.Step) -> Concentration | None:
         """Measure the factor by which thinning multiplies the rate of wrong keys.
 
         In each synthetic set (all items, or random blocks of at most `_MAX_SYNTHETIC_ITEMS` items),
@@ -479,11 +470,11 @@ def bound_accuracies(
         stays[asked] = kept[asked]
         with use_one_thread():
             scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
-        shares = split_ties(scores, items.starts, items.counts)
+        shares = _items.split_ties(scores, items.starts, items.counts)
         words[asked] = _compute_excess_scores(items, shares[:, None])[asked, 0]
     if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_compute_excess_scores(items, TIE_SHARES[ties]), words])
+    excess = np.column_stack([_compute_excess_scores(items, _items.TIE_SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     distinguishes = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
