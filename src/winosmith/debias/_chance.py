@@ -26,16 +26,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from winosmith.debias import _selection
+from winosmith.debias import _rows, _selection
 from winosmith.debias._ensemble import DRAWS, Ensemble, Settings, Votes, open_ensemble
-from winosmith.debias._rows import (
-    FLIPS,
-    check_rows,
-    choose_scratch_folder,
-    encode_group_labels,
-    encode_groups,
-    map_scratch_matrix,
-)
 from winosmith.debias._selection import Counts, Selection, pool_by_group
 from winosmith.errors import InputError
 from winosmith.metrics import find_critical_value
@@ -98,7 +90,7 @@ def flip_twins(
     >>> flip_twins(y, [(0, 1), (2, 3), (4,), (5,)], np.random.default_rng(0)).tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    return flip_labels(np.asarray(y), encode_groups(groups, len(y)), rng)
+    return flip_labels(np.asarray(y), _rows.encode_groups(groups, len(y)), rng)
 
 
 def flip_labels(
@@ -171,7 +163,7 @@ def compute_threshold_null(
         DataError: The data is invalid for `aflite`, or the groups do not list each row once.
         InputError: A parameter is out of range.
     """
-    rows = check_rows(X, y, ids, None, scratch)
+    rows = _rows.check_rows(X, y, ids, None, scratch)
     settings = Settings(
         ensemble_size,
         train_size,
@@ -187,7 +179,7 @@ def compute_threshold_null(
             f"train_size is {settings.train_size}; it must be below {len(rows.y)}, the "
             "number of rows"
         )
-    twins = encode_group_labels(encode_groups(groups, len(rows.y)).tolist(), rows.order)
+    twins = _rows.encode_group_labels(_rows.encode_groups(groups, len(rows.y)).tolist(), rows.order)
     all_rows = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
         votes = ensemble.collect_votes(all_rows, 0, ensemble.compute_starting_point(all_rows))
@@ -218,7 +210,7 @@ def draw_phase_null(
         labels[rows] = flip_labels(
             ensemble.y[rows],
             twins[rows],
-            np.random.default_rng([settings.seed, draw, FLIPS, phase]),
+            np.random.default_rng([settings.seed, draw, _rows.FLIPS, phase]),
         )
         relabelled = replace(ensemble, y=labels)
         votes = relabelled.collect_votes(rows, phase, relabelled.compute_starting_point(rows))
@@ -333,11 +325,11 @@ def perturb_vectors(
         scratch: The folder for the copy, as for `debias.aflite`.
     """
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
-    folder, shape = choose_scratch_folder(X, scratch), (len(X), math.prod(X.shape[1:]))
+    folder, shape = _rows.choose_scratch_folder(X, scratch), (len(X), math.prod(X.shape[1:]))
     copy: contextlib.AbstractContextManager[tuple[NDArray[np.float32], object]] = (
         contextlib.nullcontext((np.empty(shape, np.float32), None))
         if folder is None
-        else map_scratch_matrix(shape, folder)
+        else _rows.map_scratch_matrix(shape, folder)
     )
     with copy as (matrix, _):
         perturbed = matrix.reshape(X.shape)

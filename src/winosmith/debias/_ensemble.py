@@ -26,17 +26,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith import options
+from winosmith import options, parallel
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start, minimize, minimize_by_newton, rotate_rows
 from winosmith.errors import DataError
-from winosmith.parallel import (
-    Broadcaster,
-    count_processors,
-    get_worker_count,
-    ordered_map,
-    use_one_thread,
-)
+from winosmith.parallel import Broadcaster, ordered_map, use_one_thread
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -164,7 +158,7 @@ class Ensemble:
 
     def collect_votes(self, rows: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train a phase's classifiers on the remaining rows, and collect their votes."""
-        shares = get_worker_count(self.executor) or 2 * count_processors()
+        shares = parallel.get_worker_count(self.executor) or 2 * parallel.count_processors()
         count = self.settings.ensemble_size
         pairs = -(-count // 2)  # the kernel computes two classifiers at a time
         bounds = 2 * np.linspace(0, pairs, min(pairs, shares) + 1).astype(int)
@@ -225,7 +219,7 @@ def open_ensemble(
     if folder is None and not isinstance(executor, ThreadPoolExecutor | Broadcaster | None):
         folder = Path(tempfile.gettempdir())
     # Threads suffice, because compiled loops and BLAS release the GIL.
-    pool = ThreadPoolExecutor(count_processors(), thread_name_prefix="aflite")
+    pool = ThreadPoolExecutor(parallel.count_processors(), thread_name_prefix="aflite")
     with pool, use_one_thread(), rotate_rows(rows, pool, folder) as basis:
         workers = executor or pool
         penalty = np.zeros(basis.matrix.shape[1])

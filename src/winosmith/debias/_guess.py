@@ -27,13 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from winosmith.debias import _rows
 from winosmith.debias._logit import Logit, bound_rounding_errors
-from winosmith.debias._rows import (
-    check_rows,
-    encode_group_labels,
-    encode_groups,
-    find_canonical_order,
-)
 from winosmith.debias._units import ChoiceProblems, ModelScores
 from winosmith.errors import DataError
 from winosmith.options import Count, Draws, Positive, Seed, TwoOrMore, checked
@@ -112,7 +107,7 @@ def probe(
         )
     if options is None and not np.isfinite(X).all():
         raise DataError("X has values that are not finite")
-    group_of = encode_groups(groups, len(y))
+    group_of = _rows.encode_groups(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     problems: _Vectors = (
         _TwoOptionProblems.from_rows(X, np.asarray(y), flips_sign, np.arange(len(y)))
@@ -287,7 +282,7 @@ def verify(
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
-    block_of = encode_groups(blocks, len(labels))
+    block_of = _rows.encode_groups(blocks, len(labels))
     for name, array in (others or {}).items():
         if len(array) != len(labels):
             raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
@@ -297,14 +292,14 @@ def verify(
             name: ChoiceProblems.from_vectors(array, labels, options)
             for name, array in vectors.items()
         }
-        order = find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
+        order = _rows.find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
         selectors.update((name, own.select) for name, own in choices.items())
     else:
-        order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
+        order = _rows.check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, array in vectors.items():
             flips = flips_sign or name != LINEAR
             selectors[name] = partial(_TwoOptionProblems.from_rows, array, labels, flips)
-    block_of[order] = encode_group_labels(block_of.tolist(), order)
+    block_of[order] = _rows.encode_group_labels(block_of.tolist(), order)
     shared = _SharedData(selectors, block_of, _draw_bootstrap_weights(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)

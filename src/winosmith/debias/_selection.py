@@ -14,13 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.debias._rows import (
-    TIES,
-    draw_fitting_groups,
-    encode_groups,
-    make_generator,
-    take_fitting,
-)
+from winosmith.debias import _rows
 from winosmith.errors import InputError
 
 BINS = 20
@@ -100,7 +94,7 @@ def select(
     """
     candidates = np.flatnonzero(reaches_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
-    priority = make_generator(seed, phase, TIES).permutation(len(correct))
+    priority = _rows.make_generator(seed, phase, _rows.TIES).permutation(len(correct))
     if groups is not None:
         _, first, number = np.unique(groups, return_index=True, return_inverse=True)
         priority = priority[first][number]
@@ -108,7 +102,7 @@ def select(
     chosen = np.arange(len(ranked)) < cutoff
     if groups is not None:  # the rows of a group are consecutive
         sizes = np.diff(np.flatnonzero(np.diff(groups[candidates][ranked], prepend=-1, append=-1)))
-        chosen = np.repeat(take_fitting(sizes, cutoff), sizes)
+        chosen = np.repeat(_rows.take_fitting(sizes, cutoff), sizes)
     taken = ranked[chosen]
     tied, tied_removed, lowest = 0, 0, math.nan
     if taken.size:
@@ -164,4 +158,4 @@ def subsample(
     rng = np.random.default_rng(seed)
     if groups is None:
         return np.sort(rng.choice(rows, size, replace=False, shuffle=False))
-    return np.flatnonzero(draw_fitting_groups(encode_groups(groups, rows), size, rng))
+    return np.flatnonzero(_rows.draw_fitting_groups(_rows.encode_groups(groups, rows), size, rng))

@@ -15,15 +15,9 @@ from winosmith import formats, report
 from winosmith.blocks import find_whole_twins, normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
+from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded, check_comparable, get_checked_columns, grade_models
-from winosmith.metrics._proportion import (
-    INTERVAL,
-    SIZE,
-    Proportion,
-    format_rate,
-    null_interval,
-    proportion,
-)
+from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate, proportion
 from winosmith.prediction import find_best_options
 from winosmith.problem import Scalar
 from winosmith.report import Signature, percent, probability, signature_of, to_fixed
@@ -444,7 +438,7 @@ def measure_calibration(graded: Graded, seed: int = 0) -> Calibration:
         found.append(ReliabilityBin(low, high, float(chosen[here].mean()), accuracy))
     return Calibration(
         _compute_ece(chosen, graded.credit, bins),
-        (float(np.mean(null)), *null_interval(null)),
+        (float(np.mean(null)), *_proportion.null_interval(null)),
         float((errors**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
