@@ -19,15 +19,7 @@ from winosmith.humans import CrossFit, Groups, Results, Rules, Selection, Slope,
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json
-from winosmith.report import (
-    percent,
-    percent_span,
-    points,
-    points_span,
-    probability,
-    signature_of,
-    to_fixed,
-)
+from winosmith.report import percent, percent_span, points, points_span, signature_of, to_fixed
 from winosmith.response import Response
 from winosmith.results import make_table
 from winosmith.text import format_count
@@ -153,9 +145,9 @@ def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.
     if groups is not None:
         means = f"{percent(groups.means[0])}, {percent(groups.means[1])}"
         yield [title, f"{means} ({groups.native} and {groups.others} people)"]
-        welch = "" if groups.welch is None else f"Welch p {probability(groups.welch)}, "
+        welch = "" if groups.welch is None else f"Welch p {report.probability(groups.welch)}, "
         yield ["  difference", f"{points(groups.difference)} points; {welch}"
-               f"permutation p {probability(groups.permutation)}"]  # fmt: skip
+               f"permutation p {report.probability(groups.permutation)}"]  # fmt: skip
 
 
 def _format_reliability(reliability: Reliability) -> str:

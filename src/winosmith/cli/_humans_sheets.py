@@ -16,13 +16,7 @@ import click
 from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import (
-    echo,
-    is_json_requested,
-    print_json_if_requested,
-    progress,
-    say,
-)
+from winosmith.cli._printing import echo, is_json_requested, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Entry, Sheet, Sitting, SurveyQuestion

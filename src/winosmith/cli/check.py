@@ -21,18 +21,10 @@ from winosmith.report import percent, to_fixed
 from winosmith.response import Response
 from winosmith.results import to_json
 from winosmith.text import format_count
-from winosmith.validate import (
-    Examination,
-    Finding,
-    StructureRules,
-    ValidationResult,
-    VoteRules,
-    count_unvalidated,
-)
 
 _SKIPPABLE_RULES = [
     name.replace("_", "-")
-    for name in build_schema(StructureRules)["properties"]
+    for name in build_schema(validate.StructureRules)["properties"]
     if name not in ("rules", "complete")
 ]
 
@@ -48,7 +40,7 @@ _LISTED_PARENTS = 3
 @_options.format_option
 @click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Judges' votes, as "
               "CSV or JSON Lines.")  # fmt: skip
-@_options.add_declared_options(StructureRules, only=STRUCTURE_OPTIONS)
+@_options.add_declared_options(validate.StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(_SKIPPABLE_RULES),
@@ -56,7 +48,7 @@ _LISTED_PARENTS = 3
     metavar="RULE",
     help=f"Skip a rule ({', '.join(_SKIPPABLE_RULES)}); may be repeated.",
 )
-@_options.add_declared_options(VoteRules)
+@_options.add_declared_options(validate.VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
@@ -78,7 +70,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     structure = {name: options[name] for name in STRUCTURE_OPTIONS}
     structure |= {name.replace("-", "_"): False for name in options["skip"]}
-    votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
+    votes = validate.VoteRules(**{of.name: options[of.name] for of in fields(validate.VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path)
     ids = set(dataset.ids)
@@ -97,7 +89,7 @@ def command(**options: Any) -> None:
     if advice := _options.detect_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
-    checked = validate.check(dataset, responses, StructureRules(**structure), votes)
+    checked = validate.check(dataset, responses, validate.StructureRules(**structure), votes)
     try:
         people: HumanAccuracy | str = measure_human_accuracy(
             checked.all_stages.kept, responses or ()
@@ -125,8 +117,8 @@ def command(**options: Any) -> None:
 
 
 def _iter_rules(
-    result: ValidationResult,
-) -> Iterator[tuple[Examination, str, tuple[int, int, int], list[Finding]]]:
+    result: validate.ValidationResult,
+) -> Iterator[tuple[validate.Examination, str, tuple[int, int, int], list[validate.Finding]]]:
     """Yield each stage and rule with its findings.
 
     The three counts are the numbers of problems that were checked, were not checked, and broke the
@@ -138,12 +130,12 @@ def _iter_rules(
             yield stage, rule, counts, [found for found in stage.findings if found.rule == rule]
 
 
-def _get_ids(stage: Examination, finding: Finding) -> list[str]:
+def _get_ids(stage: validate.Examination, finding: validate.Finding) -> list[str]:
     return [stage.dataset[row].id for row in finding.rows]
 
 
 def _make_record(
-    data: str, result: ValidationResult, people: HumanAccuracy | str, examples: int
+    data: str, result: validate.ValidationResult, people: HumanAccuracy | str, examples: int
 ) -> dict[str, Any]:
     return {
         "data": data,
@@ -165,8 +157,8 @@ def _make_record(
         **find_copies(result.stages[0].dataset).record(),
         "set_aside": _count_ignored_votes(result),
         "unvalidated": {
-            "collected": count_unvalidated(result.stages[0].dataset),
-            "kept": count_unvalidated(result.kept),
+            "collected": validate.count_unvalidated(result.stages[0].dataset),
+            "kept": validate.count_unvalidated(result.kept),
         },
         "human_accuracy": asdict(people) if isinstance(people, HumanAccuracy) else None,
         "signature": str(result.signature),
@@ -175,7 +167,7 @@ def _make_record(
 
 def _make_sections(
     data: str,
-    result: ValidationResult,
+    result: validate.ValidationResult,
     responses: Sequence[Response] | None,
     people: HumanAccuracy | str,
     examples: int,
@@ -210,8 +202,8 @@ def _make_sections(
     if responses is not None:
         yield report.Section("People", list(_describe_votes(result, len(responses), people)))
     notes = list(find_copies(result.stages[0].dataset).sentences())
-    if marked := count_unvalidated(result.all_stages.kept):
-        left = count_unvalidated(result.kept)
+    if marked := validate.count_unvalidated(result.all_stages.kept):
+        left = validate.count_unvalidated(result.kept)
         notes.insert(
             0,
             f"Generated problems kept: {marked:,}; judged valid: {marked - left:,}; not judged "
@@ -222,7 +214,7 @@ def _make_sections(
 
 
 def _describe_votes(
-    result: ValidationResult, votes: int, people: HumanAccuracy | str
+    result: validate.ValidationResult, votes: int, people: HumanAccuracy | str
 ) -> Iterator[report.Block]:
     if aside := _count_ignored_votes(result):
         yield report.Table(
@@ -241,5 +233,5 @@ def _describe_votes(
     yield report.Text([sentence])
 
 
-def _count_ignored_votes(result: ValidationResult) -> dict[str, int]:
+def _count_ignored_votes(result: validate.ValidationResult) -> dict[str, int]:
     return dict(Counter(entry.reason for entry in result.uncounted_responses).most_common())

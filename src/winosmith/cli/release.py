@@ -13,13 +13,7 @@ import click
 from winosmith import release as releases
 from winosmith.cli import _options
 from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
-from winosmith.cli._printing import (
-    echo,
-    exit_with_reasons,
-    print_json_if_requested,
-    progress,
-    say,
-)
+from winosmith.cli._printing import echo, exit_with_reasons, print_json_if_requested, progress, say
 from winosmith.errors import InputError
 from winosmith.release import ReleaseResult, Splitting
 from winosmith.text import format_count

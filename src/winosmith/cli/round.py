@@ -8,13 +8,7 @@ import click
 
 from winosmith.cli._options import FOLDER, find_given_options, json_option
 from winosmith.cli._output import print_blocks
-from winosmith.cli._printing import (
-    echo,
-    is_json_requested,
-    print_json_if_requested,
-    progress,
-    say,
-)
+from winosmith.cli._printing import echo, is_json_requested, print_json_if_requested, progress, say
 from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
 

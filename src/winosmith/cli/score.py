@@ -18,17 +18,7 @@ from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _output, _predictions
 from winosmith.cli._stability import StabilityResults, make_stability_sections, measure_stabilities
 from winosmith.errors import FormatError, InputError, SameInputError
-from winosmith.metrics import (
-    Consistency,
-    GenderGap,
-    Graded,
-    HumanAccuracy,
-    PersonAccuracy,
-    Proportion,
-    Score,
-    describe_overlap,
-    format_rate,
-)
+from winosmith.metrics import GenderGap, Graded, Proportion, Score
 from winosmith.records import parse_json
 from winosmith.report import percent, percent_span, points, points_span, probability
 from winosmith.results import IF_ANY, Result, make_table
@@ -153,7 +143,7 @@ def command(**options: Any) -> None:
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     notes = _predictions.get_log_notes(answers)
     for name, overlap in seen.items():
-        notes += describe_overlap(name, overlap.record())
+        notes += metrics.describe_overlap(name, overlap.record())
     table = make_accuracy_table(dataset.name, counts, scores, extra, notes)
     _output.Output(
         f"{dataset.name}: accuracy of predictions",
@@ -193,16 +183,16 @@ class ExtraResults(Result):
         gender_gap_refused: why a solver has no gender gap, by solver.
     """
 
-    people_majority: HumanAccuracy | None = field(default=None, metadata=IF_ANY)
-    people_single: PersonAccuracy | None = field(default=None, metadata=IF_ANY)
-    switched: Mapping[str, Consistency] = field(default_factory=dict, metadata=IF_ANY)
+    people_majority: metrics.HumanAccuracy | None = field(default=None, metadata=IF_ANY)
+    people_single: metrics.PersonAccuracy | None = field(default=None, metadata=IF_ANY)
+    switched: Mapping[str, metrics.Consistency] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap: Mapping[str, Mapping[str, GenderGap]] = field(default_factory=dict, metadata=IF_ANY)
     gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
 
 
 def _measure_switched(
     solvers: Mapping[str, Graded], options: Mapping[str, Any]
-) -> dict[str, Consistency]:
+) -> dict[str, metrics.Consistency]:
     if not options["switched"]:
         return {}
     dataset, omitted = _predictions.read_problems(options["switched_data"], detect_format=True)
@@ -435,7 +425,7 @@ def _make_gender_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
 
 
 def _format_points(proportion: Proportion) -> str:
-    return format_rate(proportion).replace(" %", "", 1)
+    return metrics.format_rate(proportion).replace(" %", "", 1)
 
 
 def _make_sections(
