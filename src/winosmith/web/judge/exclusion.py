@@ -12,15 +12,8 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
-from winosmith.web.judge import trust
+from winosmith.web.judge import trust, votes
 from winosmith.web.judge.models import Judge, Slot, Slots, Verdict
-from winosmith.web.judge.votes import (
-    add_slots,
-    count_votes,
-    decide_by_votes,
-    delete_spare_slot,
-    settle_votes,
-)
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
@@ -147,14 +140,14 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     """
     problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
     if kind == "include":
-        delete_spare_slot(problem)
+        votes.delete_spare_slot(problem)
     if problem.state != State.JUDGING:
         update_verdict(problem, actor, reason)
         return
     open_slots = Slot.objects.filter(problem=problem, gold=False, open=True).count()
-    missing = settings.RULES.judges - count_votes(problem) - open_slots
-    add_slots(problem, max(0, missing))
-    settle_votes(problem)
+    missing = settings.RULES.judges - votes.count_votes(problem) - open_slots
+    votes.add_slots(problem, max(0, missing))
+    votes.settle_votes(problem)
 
 
 def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
@@ -168,13 +161,13 @@ def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
     decision = next((kind for kind in kinds if kind not in ("undo", "withdraw", "restore")), "")
     if decision not in ("verdict", "recount"):
         return
-    missing = settings.RULES.judges - count_votes(problem)
+    missing = settings.RULES.judges - votes.count_votes(problem)
     if missing > 0:
         move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
         Verdict.objects.filter(problem=problem).delete()
-        add_slots(problem, missing)
+        votes.add_slots(problem, missing)
     else:
-        decide_by_votes(problem, actor=actor, kind="recount")
+        votes.decide_by_votes(problem, actor=actor, kind="recount")
 
 
 def _check_moderator(person: Person, moderator: Person) -> None:
