@@ -490,7 +490,7 @@ def find_changes(
     problem.
     """
     now, then = _content.index_problems(parts), previous.problems
-    sides, old_sides = _map_ids_to_sides(parts), _map_ids_to_sides(previous.content.parts)
+    sides, old_sides = map_ids_to_sides(parts), map_ids_to_sides(previous.content.parts)
     added = [one for one in now if one not in then]
     missing = {one for one in then if one not in now}
     replaceable = missing - reasons.keys()
@@ -524,12 +524,8 @@ def find_changes(
     }
 
 
-def _map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
-    return {
-        problem.id: _content.get_side(part)
-        for part, dataset in parts.items()
-        for problem in dataset
-    }
+def map_ids_to_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+    return {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
 
 
 def _find_changed_fields(old: Problem, new: Problem) -> list[str]:

@@ -476,7 +476,7 @@ def present_parts(parts: Mapping[str, Dataset]) -> list[exposure.PresentedBlock]
     Fields specific to the source's format are removed, because they may name options or their
     order.
     """
-    sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
+    sides = _source.map_ids_to_sides(parts)
     problems = [
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
         for p in _content.index_problems(parts).values()
