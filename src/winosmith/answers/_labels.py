@@ -48,12 +48,10 @@ def read(file: AnswerFile) -> list[Answers]:
     source, dataset = file.rows.source or Source(file.path), file.dataset
     if file.rows.kind == "array" and not source.start.startswith(INVALID):
         try:
-            labels_in_order = enumerate(parse_json(source.text), 1)
+            numbered = enumerate(parse_json(source.text), 1)
         except ValueError as error:
             raise file.make_error(f"the list is not JSON ({error})") from None
-        entries: list[_Label] = [
-            (Place(file.path, at, "row"), label, ()) for at, label in labels_in_order
-        ]
+        entries: list[_Label] = [(Place(file.path, n, "row"), one, ()) for n, one in numbered]
     else:
         entries = _read_label_lines(source, dataset)
     if file.omitted and len(entries) == len(dataset) + len(file.omitted):
@@ -88,7 +86,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
     labels: list[_Label] = []
-    for number, text in source.iterate_lines():
+    for number, _, text in source.iterate_lines():
         place, line = Place(str(source.path), number), text.strip()
         line = line[1:-1] if re.fullmatch('"[^"]*"', line) else line
         if _SUBMISSION_LINE.fullmatch(line):
@@ -155,7 +153,7 @@ def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
 
 def _read_label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
     rows = []
-    for number, line in Source(path).iterate_lines():
+    for number, _, line in Source(path).iterate_lines():
         labels = [label.strip() for label in line.split(",")]
         if len(labels) != columns or not set(labels) <= {"1", "2"}:
             wanted = "one label" if columns == 1 else f"{columns} comma-separated labels"

@@ -17,7 +17,7 @@ from winosmith.data._json import (
     read_array,
     read_records_by_id,
 )
-from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
+from winosmith.data._rows import Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Place, Row, Source
 from winosmith.data._spans import Value, parse_json_value, parse_row
 from winosmith.data._tables import (
@@ -34,7 +34,6 @@ from winosmith.data._yaml import is_yaml, parse_yaml_records
 __all__ = [
     "CONTROLS",
     "Delimited",
-    "Kind",
     "Place",
     "Readable",
     "Record",

@@ -105,11 +105,7 @@ def get_size_limit(packed_size: int) -> int:
 
 
 def read_content(path: str | Path) -> bytes:
-    """Read a single file, and unpack it if it is compressed.
-
-    Raises:
-        FormatError: the file is an archive with several files, or can't be unpacked.
-    """
+    """Read a file, and unpack it if it is compressed; refuse an archive with several files."""
     files = unpack(path)
     if len(files) > 1:
         raise FormatError(
@@ -141,14 +137,12 @@ def find_files(path: str | Path) -> list[str]:
     """
     root = Path(path)
     if root.is_dir():
-        paths = [one for one in root.rglob("*") if one.is_file()]
-        paths = [one for one in paths if not _is_hidden(one.relative_to(root).parts)]
+        paths = [one for one in root.rglob("*") if not _is_hidden(one.relative_to(root).parts)]
     elif glob.has_magic(str(path)) and not root.exists() and not is_address(path):
         paths = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207 - absolute
-        paths = [one for one in paths if one.is_file()]
     else:
         return [str(path)]
-    if not paths:
+    if not (paths := [one for one in paths if one.is_file()]):
         raise FormatError("there are no files", path)
     if root.is_dir() and not (paths := [one for one in paths if is_data_file(str(one))]):
         supported = ", ".join(sorted(DATA_EXTENSIONS))

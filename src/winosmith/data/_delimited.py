@@ -73,9 +73,7 @@ class Delimited:
         text, separator = self.source.text, self.separator
         if '"' not in text:
             return True
-        lines = [
-            line.rstrip("\r") for line in text[self._header_start :].split("\n") if line.strip()
-        ]
+        lines = [one.rstrip("\r") for one in text[self._header_start :].split("\n") if one.strip()]
         if len({line.count(separator) for line in lines}) > 1:
             return True
         cells = (cell.strip() for line in lines for cell in line.split(separator))

@@ -24,7 +24,6 @@ def load_hub_table(address: str) -> Any:
         raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
     path, config, split = match.groups()
     hub = require("datasets", "hub")
-    load_errors = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
     try:
         if not Path(path).exists():
             _check_connection(path)
@@ -37,7 +36,7 @@ def load_hub_table(address: str) -> Any:
         return hub.load_dataset(path, config, split=split)
     except FormatError:
         raise
-    except load_errors as error:
+    except (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError) as error:
         advice = "check the name; for a private data set, log in: hf auth login"
         if isinstance(error, ConnectionError):
             advice = "connect to the internet, or download the data set and use hf:FOLDER"

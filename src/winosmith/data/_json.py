@@ -26,12 +26,9 @@ _SPLIT_KEYS = {"columns", "index", "data"}
 
 
 class Member(NamedTuple):
-    """An element of a JSON array, or a key or value of a JSON object.
+    """An element of a JSON array, or a key or value of a JSON object, at `text[start:end]`.
 
-    Attributes:
-        start: start offset in the text.
-        end: end offset in the text (exclusive).
-        fault: why the member, and possibly all following text, can't be read; "" if it can be read.
+    `fault` is the reason why it, and possibly all following text, can't be read; otherwise "".
     """
 
     start: int
@@ -42,9 +39,7 @@ class Member(NamedTuple):
 
 def read_json_lines(source: Source) -> Iterator[Row[Record]]:
     path = str(source.path)
-    for number, at, line in source.iterate_numbered_lines():
-        if not line or line.isspace():
-            continue
+    for number, at, line in source.iterate_lines():
         place = Place(path, number, "line", at, at + len(line))
         try:
             record = parse_json(line)
@@ -123,7 +118,7 @@ def _skip_space(text: str, offset: int) -> int:
 
 def has_lines(source: Source) -> bool:
     """Return whether the first line is a complete JSON object that is followed by other lines."""
-    (_, first), *more = islice(source.iterate_lines(), 2)
+    (_, _, first), *more = islice(source.iterate_lines(), 2)
     try:
         return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
     except (ValueError, RecursionError):

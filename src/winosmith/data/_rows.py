@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data import _tables
+from winosmith.data import _bytes, _tables
 from winosmith.data._bytes import HUB, STANDARD_INPUT, File, find_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
 from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
 from winosmith.data._hub import load_hub_table
 from winosmith.data._json import Record, get_members, read_array, read_json_lines, read_json_object
 from winosmith.data._source import Row, Source
-from winosmith.data._workbook import SHEET, is_workbook, read_sheet
+from winosmith.data._workbook import SHEET, read_sheet
 from winosmith.data._xml import iterate_elements
 from winosmith.data._yaml import is_yaml, read_yaml
 from winosmith.errors import FormatError
@@ -159,14 +159,13 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     if len(parts) == 1:
         return parts[0]
-    read = partial(chain.from_iterable, parts)
-    return Rows(path, parts[0].kind, read, parts=tuple(parts))
+    return Rows(path, parts[0].kind, partial(chain.from_iterable, parts), parts=tuple(parts))
 
 
 def _open_file(file: File, encoding: str | None) -> Rows:
     if _tables.is_columnar_file(file.raw):
         return Rows(file.path, "table", lambda: _tables.read_columns(file))
-    if is_workbook(file.raw):
+    if file.raw.startswith(_bytes.ZIP):  # a workbook, because other archives are already unpacked
         path, header, rows = read_sheet(file)
         return Rows(path, "delimited", lambda: iter(rows), header=header)
     return _open_source(Source(file.path, file.raw, encoding))

@@ -121,22 +121,19 @@ class Source:
         if not self.text.strip():
             raise FormatError("the file is empty", self.path)
 
-    def iterate_lines(self) -> Iterator[tuple[int, str]]:
-        """Yield each line that is not blank, with its 1-based number."""
-        for number, _, line in self.iterate_numbered_lines():
-            if line.strip():
-                yield number, line
-
-    def iterate_numbered_lines(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the 1-based number, the offset and the text of each line, including blank lines.
+    def iterate_lines(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the 1-based number, the offset and the text of each line that is not blank.
 
         Only line feeds end a line. Unicode's other line separators may occur inside a sentence.
         """
         text, at, number = self.text, 0, 1
-        while (end := text.find("\n", at)) >= 0:
-            yield number, at, text[at:end].rstrip("\r")
+        while at < len(text):
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            line = text[at:end].rstrip("\r")
+            if line and not line.isspace():
+                yield number, at, line
             at, number = end + 1, number + 1
-        yield number, at, text[at:].rstrip("\r")
 
     def iterate_blocks(self) -> Iterator[Row[list[str]]]:
         r"""Yield the lines of each block. Blank lines separate blocks.
@@ -144,22 +141,14 @@ class Source:
         >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").iterate_blocks()]
         [['a', 'b'], ['c']]
         """
-        number, counted_to = 1, 0
         for block in _BLOCK.finditer(self.text):
-            number += self.text.count("\n", counted_to, block.start())
-            counted_to, raw = block.start(), block[0].rstrip()
-            place = Place(str(self.path), number, "line", counted_to, counted_to + len(raw))
+            raw = block[0].rstrip()
+            place = self.locate(block.start(), block.start() + len(raw))
             yield Row(place, raw, [line.rstrip("\r") for line in raw.split("\n")])
 
     def locate(self, start: int, end: int) -> Place:
         """Return the location of the text between two offsets."""
         return Place(str(self.path), bisect_right(self.starts, start), "line", start, end)
-
-    def get_lines(self, first: int, last: int) -> str:
-        """Return the lines from `first` to `last` (1-based, inclusive)."""
-        starts = self.starts
-        end = starts[last] - 1 if last < len(starts) else len(self.text)
-        return self.text[starts[first - 1] : end]
 
     @cached_property
     def starts(self) -> list[int]:

@@ -97,8 +97,7 @@ def parse_row(text: str, start: int, end: int, table: Delimited) -> Value:
     Raises:
         DataError: the row and the header have different numbers of cells.
     """
-    separator = re.escape(table.separator)
-    unquoted = f"[^{separator}]*"
+    unquoted = f"[^{re.escape(table.separator)}]*"
     cell = re.compile(rf'"(?:[^"]|"")*"|{unquoted}' if table.is_quoted else unquoted)
     spans, at = [], start
     while True:

@@ -127,7 +127,6 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
-    """Yield the batches; raise FormatError if the total size far exceeds the file's size."""
     limit, size = get_size_limit(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes

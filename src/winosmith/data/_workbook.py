@@ -20,7 +20,7 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, get_size_limit, make_size_error
+from winosmith.data._bytes import File, get_size_limit, make_size_error
 from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._source import Place, Row
 from winosmith.data._tables import format_cell, to_plain
@@ -39,7 +39,6 @@ _DAMAGE_ERRORS = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
     *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # SyntaxError: from the XML parser
 )
-"""Exceptions that openpyxl and zipfile raise for a damaged file."""
 
 
 def strip_sheet(path: str) -> str:
@@ -53,11 +52,6 @@ def strip_sheet(path: str) -> str:
 
 
 Grid = list[list[Any]]
-
-
-def is_workbook(raw: bytes) -> bool:
-    """Return whether a file is a workbook, given that other zip archives are already unpacked."""
-    return raw.startswith(ZIP)
 
 
 def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:

@@ -43,14 +43,14 @@ def iterate_elements(source: Source, tag: str) -> Iterator[Row[Element]]:
 
 
 def _locate_lines(source: Source, first: int, last: int) -> tuple[Place, str]:
-    first = min(first, len(source.starts))  # expat counts a lone carriage return, too
-    raw, start = source.get_lines(first, last), source.starts[first - 1]
+    starts = source.starts
+    first = min(first, len(starts))  # expat counts a lone carriage return, too
+    start = starts[first - 1]
+    raw = source.text[start : starts[last] - 1 if last < len(starts) else None]
     return Place(str(source.path), first, "line", start, start + len(raw)), raw
 
 
 class _LocatingBuilder(TreeBuilder):
-    """A tree builder that records the lines where each element starts and ends."""
-
     def __init__(self, tag: str):
         super().__init__()
         self.record = tag

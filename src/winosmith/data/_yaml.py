@@ -15,9 +15,7 @@ from winosmith.data._source import Row, Source
 from winosmith.data._spans import Value
 from winosmith.errors import FormatError, require
 
-_BOOLEANS = dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(
-    ("false", "False", "FALSE"), False
-)
+_BOOLEANS = {one: one.lower() == "true" for one in "true True TRUE false False FALSE".split()}
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
@@ -30,8 +28,7 @@ def is_yaml(source: Source) -> bool:
 def read_yaml(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     for record in parse_yaml_records(source):
         place = source.locate(record.start, record.end)
-        raw = source.text[record.start : record.end]
-        yield make_row(place, raw, record.value, "a mapping")
+        yield make_row(place, source.text[record.start : record.end], record.value, "a mapping")
 
 
 def parse_yaml_records(source: Source) -> list[Value]:
@@ -52,18 +49,15 @@ def parse_yaml_records(source: Source) -> list[Value]:
         raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"this is not YAML: {error}", path) from None
-    if len(documents) == 1:
-        [value] = documents
-        lists = [one for one in value.members.values() if are_records(one.value)]
-        if isinstance(value.value, list):
-            return [*value.members.values()]
-        if len(lists) == 1:
-            return [*lists[0].members.values()]
-        if len(lists) > 1:
-            raise FormatError(
-                "the file has several lists of records; write only one per file", path
-            )
-    return documents
+    if len(documents) != 1:
+        return documents
+    [value] = documents
+    lists = [one for one in value.members.values() if are_records(one.value)]
+    if isinstance(value.value, list):
+        return [*value.members.values()]
+    if len(lists) > 1:
+        raise FormatError("the file has several lists of records; write only one per file", path)
+    return [*lists[0].members.values()] if lists else documents
 
 
 def _convert_node(node: Any, path: object) -> Value:

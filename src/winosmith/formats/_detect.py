@@ -97,8 +97,7 @@ def detect(rows: Rows, name: str | None = None) -> DetectedFormat:
     known = get_format(name) if name else None
     parts = [_detect_container(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
-    other = next((part for part in parts if part.format is not first.format), None)
-    if other:
+    if other := next((part for part in parts if part.format is not first.format), None):
         raise FormatError(
             f"{first.rows.path} is in the format {first.format.name!r}, but {other.rows.path} "
             f"is in {other.format.name!r}: use files of the same format",
@@ -148,7 +147,6 @@ def _make_detection_error(reason: str, rows: Rows) -> FormatError:
 
 
 def _explain_no_match(rows: Rows) -> AdvisedText:
-    """Return why no format fits, and advise to name a format."""
     fault, naming = "no known format fits its content", _advise_naming(one.name for one in FORMATS)
     if advice := _advise_on_values(rows):
         return AdvisedText(fault + advice, "format_name", naming)
@@ -193,7 +191,6 @@ def _advise_on_values(rows: Rows) -> str:
 
 
 def _describe_nearest_format(rows: Rows) -> str:
-    """Return a phrase with the nearest format and its missing fields, if any format is near."""
     present = {name for name in rows.names if name}
     lower = {name.casefold(): name for name in sorted(present)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
