@@ -123,9 +123,8 @@ def parse_letter(value: Any) -> Letter | None:
     if not isinstance(value, str):
         return None
     for form in ("NFC", "NFKC"):  # Ⓑ and ⒝ become letters
-        if (found := _LETTER.fullmatch(normalize(value, form))) and (
-            letter := locate_letter(found[1])
-        ):
+        found = _LETTER.fullmatch(normalize(value, form))
+        if found and (letter := locate_letter(found[1])):
             return letter
     markup = _MARKUP.fullmatch(value.strip()) if len(value) < 30 else None  # few layers
     return parse_letter(next(filter(None, markup.groups()))) if markup else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from types import UnionType
@@ -247,10 +248,8 @@ def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Rec
 
 def _parse_json_cell(cell: str) -> Any:
     for text in (cell, cell.lower()):
-        try:
+        with suppress(ValueError):
             return parse_json(text)
-        except ValueError:
-            continue
     return cell
 
 

@@ -14,6 +14,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -247,12 +248,9 @@ def _find_key_by_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | Non
 
 def _parse_list(cell: str, name: str) -> Any:
     for read in (parse_json, lambda text: ast.literal_eval(_insert_commas(text))):
-        try:
-            value = read(cell.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(value, list | tuple | dict):
-            return value
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            if isinstance(value := read(cell.strip()), list | tuple | dict):
+                return value
     raise ProblemError(
         f"{name!r} must be a list of choices, not {cell[:60]!r}; write a JSON list, or "
         "name a column for each choice"

@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from winosmith.data import Record, is_missing
-from winosmith.dataset import ColumnRoles
 from winosmith.errors import FormatError, InputError
 from winosmith.formats._names import (
     ANSWER,
@@ -118,12 +117,6 @@ class Plan:
         return frozenset(
             used - {*self.question} if self.labels_are_choices else used | {*self.question}
         )
-
-    def make_roles(self, answer_is: str | None, others: Iterable[str]) -> ColumnRoles:
-        choices = self.choices or tuple(filter(None, (self.answer, *self.distractors)))
-        rest = tuple(name for name in others if name not in self.question)
-        roles = (self.question, choices, self.answer, answer_is, self.id, rest)
-        return ColumnRoles("questions", *roles)
 
     def make_notes(self, columns: Columns) -> list[str]:
         if self.labels_are_choices:
@@ -238,9 +231,7 @@ def make_plan(names: Iterable[str], columns: Columns, rows: Sequence[Record]) ->
 
 
 def try_plan(
-    rows: Sequence[Record],
-    columns: Columns = Columns(),
-    names: Iterable[str] | None = None,
+    rows: Sequence[Record], columns: Columns = Columns(), names: Iterable[str] | None = None
 ) -> Plan | None:
     try:
         return make_plan(collect_names(rows) if names is None else names, columns, rows)

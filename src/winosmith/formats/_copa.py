@@ -35,15 +35,11 @@ def _make_problem(
         raise ProblemError(f"the question is {question!r}; it must be 'cause' or 'effect'")
     premise, *tidied = map(_base.tidy, (premise, *choices))
     stop = "." if all(choice.endswith(".") for choice in tidied) else ""
+    clauses = [one if _FIRST_PERSON.match(one) else one[:1].lower() + one[1:] for one in tidied]
     return Problem(
         id=problem_id,
         sentence=f"{premise.removesuffix('.')} {_CONNECTIVES[question]} {BLANK}{stop}",
-        options=tuple(
-            (
-                choice if _FIRST_PERSON.match(choice) else choice[:1].lower() + choice[1:]
-            ).removesuffix(stop)
-            for choice in tidied
-        ),
+        options=tuple(choice.removesuffix(stop) for choice in clauses),
         answer=answer,
     )
 

@@ -92,7 +92,6 @@ _JSON_COLUMNS = {
     "embargo": "true or false",
     "blank": "an offset, or null for a question",
 }
-"""Map each column with JSON cells to a description of its valid values."""
 
 
 def _parse_scalar(cell: str) -> Scalar:
@@ -201,9 +200,7 @@ CSV = Format(
     needs=frozenset(_REQUIRED),
     read=lambda rows: _base.build_entries(_base.read_cells(rows, _REQUIRED), _parse_problem),
     writer=Writer(
-        _write,
-        suffix=".csv",
-        kept_fields=frozenset(known.name for known in fields(Problem)),
+        _write, suffix=".csv", kept_fields=frozenset(known.name for known in fields(Problem))
     ),
     twin_names=frozenset({"twin_id", "root"}),
 )

@@ -77,10 +77,8 @@ def _add_repetition_note(entry: Entry) -> Entry:
         return entry
     if not find_occurrences(problem.pronoun or "", problem.sentence):
         return entry
-    text = (
-        "the pronoun occurs several times, and the file has no index: the first occurrence is used"
-    )
-    return replace(entry, note=text)
+    fact = "the pronoun occurs several times, and the file has no index"
+    return replace(entry, note=f"{fact}: the first occurrence is used")
 
 
 DPR = Format(

@@ -92,7 +92,6 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _find_question_columns(values: Record) -> list[Record] | None:
-    """Return the rows of an object whose values are columns of questions, or None."""
     found = columns_to_rows(values)
     if not found or try_plan([found[0]]):
         return found

@@ -149,5 +149,4 @@ def write_errata(
     table.writerow(_COLUMNS)
     for one in errata:
         texts = options[one.id]
-        cells = (one.id, texts[one.old], texts[one.new], one.evidence)
-        table.writerow(map(guard_cell, cells))
+        table.writerow(map(guard_cell, (one.id, texts[one.old], texts[one.new], one.evidence)))

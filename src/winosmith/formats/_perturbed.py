@@ -69,10 +69,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
     return Problem(
         id=f"{kind.id}{position}",
         sentence=" ".join([*pieces[:at], BLANK, *pieces[at + 1 :]]),
-        options=(
-            _base.tidy(row[f"answer_a{kind.options}"]),
-            _base.tidy(row[f"answer_b{kind.options}"]),
-        ),
+        options=tuple(_base.tidy(row[f"answer_{one}{kind.options}"]) for one in "ab"),
         answer=parse_letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),

@@ -203,7 +203,9 @@ def read_questions(
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del drafts
-    roles = plan.make_roles(kind, others)
+    choices = plan.choices or tuple(filter(None, (plan.answer, *plan.distractors)))
+    rest = tuple(name for name in others if name not in plan.question)
+    roles = ColumnRoles(QUESTIONS.name, plan.question, choices, plan.answer, kind, plan.id, rest)
     return [
         _base.build_entry(draft.place, draft.raw, _make_problem, draft, kind, keys)
         for draft in _report_progress(rows_read, _rows.DRAFTED_FRACTION, 1, on_progress)
@@ -341,9 +343,8 @@ def _clean_answer(value: Any) -> Any:
         value = value.strip()
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if value in (None, "", "-1") or (value == -1 and not isinstance(value, bool)):
-        return None
-    return value
+    is_withheld = value in (None, "", "-1") or (value == -1 and not isinstance(value, bool))
+    return None if is_withheld else value
 
 
 def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
@@ -351,7 +352,6 @@ def _interpret_cell(draft: _Draft, cell: Any) -> dict[str, int]:
 
 
 def _refuse_second_answer_column(drafts: Sequence[_Draft]) -> None:
-    """Refuse rows whose answers are in another column, as in files with different layouts."""
     withheld = [draft for draft in drafts if draft.answer is None and draft.key is None]
     answered = (draft for draft in drafts if draft.answer is not None or draft.key is not None)
     filled = {name for one in answered for name, cell in one.extra.items() if not is_empty(cell)}

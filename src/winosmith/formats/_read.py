@@ -173,14 +173,12 @@ def scan(
     if ids_are_places:
         _replace_ids_by_places(entries)
         roles = replace(roles, id=None)
-    elif columns.id is not None and known is not QUESTIONS:
-        _use_id_column(entries, columns.id, rows.path)
-    elif (
-        known in (CSV, WINOGRANDE)
-        and {"id", "qID"}.isdisjoint(rows.names)
-        and (index := _find_index(get_problems(entries)))
-    ):
-        _use_id_column(entries, index, rows.path)
+    elif known is not QUESTIONS:
+        column = columns.id
+        if column is None and known in (CSV, WINOGRANDE) and {"id", "qID"}.isdisjoint(rows.names):
+            column = _find_index(get_problems(entries))
+        if column is not None:
+            _use_id_column(entries, column, rows.path)
     _reject_repeated_ids(entries)
     is_numbered = _are_ids_positions(get_problems(entries), rows)
     if is_numbered and rows.parts:
@@ -314,8 +312,7 @@ def _use_id_column(entries: list[Entry], column: str, path: str) -> None:
         raise FormatError(f"there is no column {column!r}, or the format does not read it", path)
     for row, key in keys.items():
         extra = dict(problems[row].extra)
-        value = data.format_cell(extra.pop(key)) if key else ""
-        if value:
+        if value := data.format_cell(extra.pop(key)) if key else "":
             replace_items(entries, {row: replace(problems[row], id=value, extra=Extra(extra))})
         else:
             _reject(entries, row, f"the id column {column!r} is empty")

@@ -71,8 +71,7 @@ def _guess_names(rows: Rows) -> tuple[str, ...]:
     if not 4 <= len(cells) <= len(ascii_uppercase) + 2 or cells[-1] not in letters:
         return ()
     names = ("question", *letters, "answer")
-    table = Delimited(rows.sources[0])
-    found = [row.values for row in table.rows(names)]
+    found = [row.values for row in Delimited(rows.sources[0]).rows(names)]
     keys = {row["answer"].strip() for row in found if row}
     if not all(found) or not letters[-1] in keys <= set(letters):
         return ()

@@ -38,7 +38,6 @@ _UNITS: tuple[Unit, ...] = ("word", "character")
 
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
-    """Parse a claim; `units` are the possible units of the file's indices."""
     text, target = _base.get_text_field(record, "text"), record.get("target", record)
     if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
         raise ProblemError("the record has no 'target' with two spans")
@@ -123,8 +122,7 @@ def _locate_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) 
 
 
 def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    words = "".join(text.split(" ")[index:][:1])
-    shown = words if "word" in units else ""
+    shown = "".join(text.split(" ")[index:][:1]) if "word" in units else ""
     shown = shown or (text[index : index + len(pronoun)] if "character" in units else "")
     return f"where the text has {shown!r}" if shown else "after the end of the text"
 

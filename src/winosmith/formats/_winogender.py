@@ -48,19 +48,15 @@ def _parse_problem(row: Row, position: int) -> Problem:
         raise ProblemError(
             f"the sentence contains {len(found)} {gender} pronouns; exactly 1 is required"
         )
+    other = participant if participant == "someone" else f"the {participant}"
     return Problem(
         id=sentid,
         sentence=re.sub(rf"\b{found[0]}\b", BLANK, sentence),
-        options=(
-            f"the {occupation}",
-            participant if participant == "someone" else f"the {participant}",
-        ),
+        options=(f"the {occupation}", other),
         answer=int(answer),
         twin_id=f"{occupation}.{participant}.{gender}",
         pronoun=found[0],
-        extra=Extra(
-            {f"winogender.{key}": parts[key] for key in ("occupation", "participant", "gender")}
-        ),
+        extra=Extra({f"winogender.{key}": part for key, part in parts.groupdict().items()}),
     )
 
 

@@ -86,9 +86,8 @@ def _write(problems: Sequence[Problem], file: IO[str]) -> None:
             why = "needs a blank in each text" if problem.blank is None else why
             why = f"the format {why}; winosmith's own JSON Lines can store it"
             raise _base.make_unwritable_error(problem, why)
-        option1, option2 = problem.options
         record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
-        record |= {"option1": option1, "option2": option2}
+        record |= zip(("option1", "option2"), problem.options, strict=True)
         if problem.answer is not None:
             record["answer"] = str(problem.answer + 1)
         for key, value in problem.extra.items():
@@ -108,9 +107,7 @@ WINOGRANDE = Format(
     needs=frozenset({"sentence", "option1", "option2"}),
     sign=_is_winogrande,
     writer=Writer(
-        _write,
-        suffix=".jsonl",
-        kept_fields=frozenset({"id", "sentence", "options", "answer"}),
+        _write, suffix=".jsonl", kept_fields=frozenset({"id", "sentence", "options", "answer"})
     ),
     twin_names=frozenset(),  # qIDs with a task's id already give twin ids
 )

@@ -51,9 +51,8 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
         try:
             _write(writer, [item], StringIO())
         except FormatError as error:
-            reasons[row] = error.reason.removeprefix(
-                f"{_base.get_item_id(item)!r} can't be written: "
-            )
+            start = f"{_base.get_item_id(item)!r} can't be written: "
+            reasons[row] = error.reason.removeprefix(start)
     return reasons
 
 
