@@ -247,7 +247,5 @@ class Filtered:
         """Return the filter's input, with the problems in their original order."""
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
-        total = len(self.kept) + len(taken)
-        return Dataset(
-            (taken[row] if row in taken else next(kept) for row in range(total)), self.kept.name
-        )
+        rows = range(len(self.kept) + len(taken))
+        return Dataset((taken[row] if row in taken else next(kept) for row in rows), self.kept.name)

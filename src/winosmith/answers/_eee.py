@@ -115,8 +115,7 @@ def write_instance_records(
             }
             for problem in dataset:
                 if (prediction := model_answers.by_id.get(problem.id)) is not None:
-                    record = run_fields | _make_record(problem, prediction)
-                    file.write(dump_json(record) + "\n")
+                    file.write(dump_json(run_fields | _make_record(problem, prediction)) + "\n")
 
 
 def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
@@ -124,25 +123,20 @@ def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
     option = problem.options[choices[0]] if choices else ""
     reference = [] if problem.answer is None else [problem.options[problem.answer]]
     digest = hashlib.sha256("".join((problem.sentence, *reference)).encode()).hexdigest()
+    attribution = {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": option,
+        "extraction_method": "custom",
+        "is_terminal": True,
+    }
     return {
         "sample_id": problem.id,
         "sample_hash": digest,
         "interaction_type": "single_turn",
-        "input": {
-            "raw": problem.sentence,
-            "reference": reference,
-            "choices": list(problem.options),
-        },
+        "input": {"raw": problem.sentence, "reference": reference, "choices": [*problem.options]},
         "output": {"raw": [option]},
-        "answer_attribution": [
-            {
-                "turn_idx": 0,
-                "source": "output.raw",
-                "extracted_value": option,
-                "extraction_method": "custom",
-                "is_terminal": True,
-            }
-        ],
+        "answer_attribution": [attribution],
         "evaluation": {
             "score": prediction.credit(problem.answer),
             "is_correct": choices == (problem.answer,),

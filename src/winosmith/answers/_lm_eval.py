@@ -62,11 +62,10 @@ def read(file: AnswerFile) -> list[Answers]:
         if all(isinstance(one.get(name), int | float) for one in samples)
     }
     model = Path(file.path).absolute().parent.name
-    log = replace(log, reported=means)
     problem = problem or (
         " The task may have changed the texts: hellaswag and gpqa remove marks such as [x]"
     )
-    return [read_rows(rows, file, model, log, problem_with_rows=problem)]
+    return [read_rows(rows, file, model, replace(log, reported=means), problem_with_rows=problem)]
 
 
 def _get_replies(sample: Record) -> Any:

@@ -87,8 +87,7 @@ def read(
     found: dict[str, Answers] = {}
 
     def open_file(path: data.Readable) -> AnswerFile:
-        rows = data.read(path, encoding=encoding)
-        return AnswerFile(rows, dataset, columns, chosen, {*omitted})
+        return AnswerFile(data.read(path, encoding=encoding), dataset, columns, chosen, {*omitted})
 
     for source in path if is_list else [path]:
         for file, answers in _read_files(source, open_file):

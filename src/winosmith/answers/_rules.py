@@ -286,12 +286,7 @@ def make_repeated_rows_error(
 
 
 def read_rows(
-    rows: Sequence[Row],
-    file: AnswerFile,
-    solver: str,
-    log: Log,
-    *,
-    problem_with_rows: str = "",
+    rows: Sequence[Row], file: AnswerFile, solver: str, log: Log, *, problem_with_rows: str = ""
 ) -> Answers:
     """Return the answers in a log's rows, all of which have the same filter and epoch.
 
@@ -360,8 +355,7 @@ def _detect_log_kinds(
     replied = [row for row in rows if isinstance(row.reply, str)]
     replies = [formats.interpret_answer(row.reply, row.options) for row in replied]
     fits = Counter[str | None](name for found in replies for name in found)
-    readable = sum(map(bool, replies))
-    min_numbers = max(0.9 * readable, 0.5 * len(replies))
+    min_numbers = max(0.9 * sum(map(bool, replies)), 0.5 * len(replies))
     numbers = [one for one in "10" if fits[one] >= min_numbers]
     kinds = (*formats.LETTER_KINDS, "text", *numbers)
     other = detect_kind([row.reply for row in replied], replies, kinds)

@@ -438,11 +438,6 @@ class _Column:
         are_flags = {one.get("0") for one in self.known_readings} == {0, 1}
         return self.has_numbers and (are_flags or len(self.cells) < 2)
 
-    @property
-    def has_other_numbers(self) -> bool:
-        """Whether the labels are numbers that refer to no options: flags, or all the same."""
-        return self.has_flags or (self.has_numbers and self.answer_rate < 0.9)
-
     @cached_property
     def repeats_option(self) -> bool:
         """Whether all labels are the text of the same option, such as the first."""
@@ -462,12 +457,8 @@ def _find_key_columns(
     A column named `answer` may have a model's answers only if no column except those named like
     keys has letters or texts. It has a model's answers if it fits the grades. Without grades, it
     must differ from the keys, or no column may have numbers of options from 0. A single column
-    of another name that equals the keys, but not the grades, is refused.
-
-    Args:
-        columns: all columns that may have answers.
-        with_texts: the names of the columns with letters or texts of options.
-        grades: for each column of grades, the items with a correct answer.
+    of another name that equals the keys, but not the grades, is refused. `with_texts` are the names
+    of the columns with letters or texts of options; `grades` has each grade column's correct items.
     """
     keys = [*filter(_is_key_name, columns)]
     are_indexed = any(
@@ -495,11 +486,7 @@ def _find_other_numbers(
 ) -> dict[str, str]:
     """Return the reason for omitting each column with numbers that are not a model's answers.
 
-    Args:
-        columns: all columns that may have answers.
-        keys: the names of the columns with keys.
-        letters: the names of the other columns with letters or texts of options.
-        grades: for each column of grades, the items with a correct answer.
+    `letters` are the names of the columns with letters or texts of options, except key columns.
     """
     for column in (one for name, one in columns.items() if letters and name not in keys):
         texts = sum("text" in one for one in column.known_readings)
@@ -515,7 +502,8 @@ def _find_other_numbers(
     graded = [name for name, one in columns.items() if one.has_grades and name.lower() in _GRADED]
     reasons = dict[str, str]()
     for name, column in columns.items():
-        is_other = column.has_other_numbers and (letters or (grades and not column.has_grades))
+        are_no_options = column.has_flags or (column.has_numbers and column.answer_rate < 0.9)
+        is_other = are_no_options and (letters or (grades and not column.has_grades))
         options = sum(map(bool, column.known_readings))
         if is_other and not any(one in grades for one in column.correct):
             reasons[name] = why
