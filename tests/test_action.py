@@ -59,7 +59,7 @@ def _run(step: dict[str, Any], inputs: dict[str, str], environment: dict[str, st
     )
 
 
-def test_action_installs_and_audits(repository: Path, tmp_path: Path) -> None:
+def test_action_installs_and_audits(repository, tmp_path):
     """The steps write annotations, a summary and outputs, and fail only for new findings."""
     installed("hatchling")
     temp = tmp_path / "temp"
@@ -99,7 +99,7 @@ def test_action_installs_and_audits(repository: Path, tmp_path: Path) -> None:
     assert done.returncode == 2, "data is no option"
 
 
-def test_inputs_reach_scripts_only_through_environment_variables() -> None:
+def test_inputs_reach_scripts_only_through_environment_variables():
     """A shell would run an expression in a script. All inputs have a description."""
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
@@ -109,9 +109,7 @@ def test_inputs_reach_scripts_only_through_environment_variables() -> None:
     assert parse_rules(ACTION["inputs"]["fail-on"]["default"])
 
 
-def test_first_hook_audits_and_second_hook_fixes(
-    repository: Path, cli_of_venv: dict[str, str]
-) -> None:
+def test_first_hook_audits_and_second_hook_fixes(repository, cli_of_venv):
     """The second hook changes only the files that it gets. Run again, it changes nothing."""
     audit, fix = HOOKS["winosmith-audit"], HOOKS["winosmith-fix"]
     done = _hook(audit, ["unit */quiz.json"], [], cli_of_venv)

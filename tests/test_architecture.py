@@ -170,7 +170,7 @@ def _tables(source: str) -> Iterator[tuple[str, str]]:
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 
-def test_modules_import_only_from_their_own_layer_and_below() -> None:
+def test_modules_import_only_from_their_own_layer_and_below():
     """Private modules of other folders are not imported either."""
     faults = (_faults(module, (PACKAGE / module).read_text("utf-8")) for module in MODULES)
     assert [fault for found in faults for fault in found] == []
@@ -179,17 +179,17 @@ def test_modules_import_only_from_their_own_layer_and_below() -> None:
 WEB = [module.removeprefix("web/") for module in MODULES if module.startswith("web/")]
 
 
-def test_platform_areas_import_only_from_lower_layers() -> None:
+def test_platform_areas_import_only_from_lower_layers():
     faults = (_web_faults(name, (PACKAGE / "web" / name).read_text("utf-8")) for name in WEB)
     assert [fault for found in faults for fault in found] == []
 
 
-def test_each_part_of_the_platform_is_in_one_layer() -> None:
+def test_each_part_of_the_platform_is_in_one_layer():
     places = {module.removesuffix(".py").split("/")[0] for module in WEB} - {"__init__"}
     assert sorted(place for floor in WEB_FLOORS for place in floor) == sorted(places)
 
 
-def test_areas_are_loaded_from_the_lowest_layer_up() -> None:
+def test_areas_are_loaded_from_the_lowest_layer_up():
     """Areas add to lists of lower areas in this order."""
     settings = (PACKAGE / "web/settings.py").read_text("utf-8")
     areas = re.findall(r'^    "winosmith\.web\.(\w+)(?:\.Config)?",$', settings, re.MULTILINE)
@@ -207,17 +207,17 @@ def test_areas_are_loaded_from_the_lowest_layer_up() -> None:
         ("problems/models.py", "row = models.ForeignKey('judge.Slot', models.CASCADE)"),
     ],
 )
-def test_forbidden_imports_between_areas_are_found(module: str, source: str) -> None:
+def test_forbidden_imports_between_areas_are_found(module, source):
     assert len(_web_faults(module, source)) == 1
 
 
-def test_each_folder_and_module_is_in_a_layer() -> None:
+def test_each_folder_and_module_is_in_a_layer():
     places = {module.removesuffix(".py").split("/")[0] for module in MODULES}
     homeless = places - frozenset().union(*FLOORS)
     assert {place for place in homeless if not place.startswith("_")} == {TESTING}
 
 
-def test_the_map_names_what_is_there() -> None:
+def test_the_map_names_what_is_there():
     """Each private module and each area of the site that ARCHITECTURE.md names is there."""
     stems = {part.removesuffix(".py") for module in MODULES for part in module.split("/")}
     named = re.findall(r"(?<!\w)_[a-z]\w*", TABLE)
@@ -227,7 +227,7 @@ def test_the_map_names_what_is_there() -> None:
     assert [name for name in {*named, *areas} if name not in stems | {"locale"}] == []
 
 
-def test_only_modules_that_re_export_names_have_all() -> None:
+def test_only_modules_that_re_export_names_have_all():
     listing = {
         module: ast.parse((PACKAGE / module).read_text("utf-8"))
         for module in MODULES
@@ -242,7 +242,7 @@ def test_only_modules_that_re_export_names_have_all() -> None:
     assert needless == []
 
 
-def test_architecture_table_has_nine_layers() -> None:
+def test_architecture_table_has_nine_layers():
     assert [len(FLOORS), "formats" in FLOORS[2], FLOORS[-1]] == [9, True, {"cli"}]
 
 
@@ -270,7 +270,7 @@ def test_architecture_table_has_nine_layers() -> None:
         ("cli/x.py", "import click", 0),
     ],
 )
-def test_only_forbidden_imports_are_found(module: str, source: str, count: int) -> None:
+def test_only_forbidden_imports_are_found(module, source, count):
     """These are imports from higher layers, from siblings and from private modules."""
     assert len(_faults(module, source)) == count
 
@@ -305,7 +305,7 @@ def _lacking(source: str) -> list[str]:
     return found
 
 
-def test_all_imports_from_winosmith_exist() -> None:
+def test_all_imports_from_winosmith_exist():
     """Strings with code and the docs are included."""
     files = [
         file
@@ -329,7 +329,7 @@ def test_all_imports_from_winosmith_exist() -> None:
         "run(['-c', 'from winosmith.text " + "import no_words'])",
     ],
 )
-def test_imports_of_missing_modules_and_names_are_found(source: str) -> None:
+def test_imports_of_missing_modules_and_names_are_found(source):
     assert len(_lacking(source)) == 1
 
 
@@ -393,7 +393,7 @@ def _size() -> dict[str, float]:
     return dict(zip(LIMITS, found, strict=True))
 
 
-def test_size_is_within_its_limits() -> None:
+def test_size_is_within_its_limits():
     assert {name: is_ for name, is_ in _size().items() if is_ > LIMITS[name]} == {}
 
 
@@ -410,23 +410,23 @@ def _loaded(*arguments: str) -> set[str]:
     return {name for name in HEAVY if name in loaded}
 
 
-def test_importing_winosmith_loads_no_heavy_library() -> None:
+def test_importing_winosmith_loads_no_heavy_library():
     assert _loaded("import winosmith") == set()
 
 
-def test_importing_engines_loads_only_numpy_and_pydantic() -> None:
+def test_importing_engines_loads_only_numpy_and_pydantic():
     """Filters, embedders and models load other libraries when they compute."""
     known = "import winosmith.debias, winosmith.embed, winosmith.models"
     assert _loaded(known) == {"numpy", "pydantic"}
 
 
 @pytest.mark.parametrize("arguments", ["--help", "--version", "humans --help", "admin --help"])
-def test_help_and_version_load_no_heavy_library(arguments: str) -> None:
+def test_help_and_version_load_no_heavy_library(arguments):
     run = "from winosmith.cli import main; sys.exit(main(sys.argv[1:]))"
     assert _loaded(run, *arguments.split()) == set()
 
 
-def test_loaded_heavy_libraries_are_found() -> None:
+def test_loaded_heavy_libraries_are_found():
     assert _loaded("import numpy") == {"numpy"}
 
 

@@ -33,7 +33,7 @@ def drops(draw: st.DrawFn) -> tuple[Dataset, dict[int, str]]:
 
 
 @given(drops())
-def test_kept_and_dropped_are_the_input(case: tuple[Dataset, dict[int, str]]) -> None:
+def test_kept_and_dropped_are_the_input(case):
     dataset, reasons = case
     result = dataset.drop(reasons, "a stage")
     assert result.input() == dataset
@@ -42,13 +42,13 @@ def test_kept_and_dropped_are_the_input(case: tuple[Dataset, dict[int, str]]) ->
 
 
 @pytest.mark.parametrize("row", [-1, 3])
-def test_dropping_a_missing_row_is_refused(row: int) -> None:
+def test_dropping_a_missing_row_is_refused(row):
     with pytest.raises(DataError, match=f"there is no row {row} to drop; there are 3 rows"):
         Dataset(map(a_problem, "abc")).drop({row: "why"}, "a stage")
 
 
 @given(datasets())
-def test_each_problem_is_half_of_a_twin_or_a_single(dataset: Dataset) -> None:
+def test_each_problem_is_half_of_a_twin_or_a_single(dataset):
     """Twins are exactly two problems with the same twin id."""
     rows = [row for twin in dataset.twins for row in twin] + list(dataset.singles)
     assert sorted(rows) == list(range(len(dataset)))
@@ -60,7 +60,7 @@ def test_each_problem_is_half_of_a_twin_or_a_single(dataset: Dataset) -> None:
         assert twin_id is None or sum(p.twin_id == twin_id for p in dataset) != 2
 
 
-def test_digest_is_the_sha_256_of_the_json_lines() -> None:
+def test_digest_is_the_sha_256_of_the_json_lines():
     """It depends on every field and on the order, but not on the name."""
     line = '{"id":"1","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'
     one = [Problem("1", "The _ fell.", ("cup", "jug"), 0)]
@@ -78,7 +78,7 @@ def test_digest_is_the_sha_256_of_the_json_lines() -> None:
     assert len(digests) == len(changes) + 2
 
 
-def test_problems_are_found_by_row_slice_and_id() -> None:
+def test_problems_are_found_by_row_slice_and_id():
     dataset = Dataset(map(a_problem, "abcd"), "letters")
     assert dataset[1:3].ids == ("b", "c")
     assert dataset[1:3].name == "letters"
@@ -93,13 +93,13 @@ def test_problems_are_found_by_row_slice_and_id() -> None:
         Dataset([*dataset, dataset[0]])
 
 
-def test_family_is_a_root_and_its_descendants() -> None:
+def test_family_is_a_root_and_its_descendants():
     child = a_problem("b", lineage=Lineage("a", "a"))
     dataset = Dataset([a_problem("a"), child, a_problem("c")])
     assert dataset.families == {"a": (0, 1), "c": (2,)}
 
 
-def test_blind_data_set_has_no_answers() -> None:
+def test_blind_data_set_has_no_answers():
     dataset = make_twins(5)
     assert set(dataset.blind().answers) == {None}
     assert dataset.blind().ids == dataset.ids
@@ -147,13 +147,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("reason", REFUSED)
-def test_invalid_problems_are_refused_with_the_reason(reason: str) -> None:
+def test_invalid_problems_are_refused_with_the_reason(reason):
     with pytest.raises(ProblemError) as told:
         trophy(**REFUSED[reason])
     assert str(told.value).startswith(reason)
 
 
-def test_problems_have_2_to_26_options() -> None:
+def test_problems_have_2_to_26_options():
     """Incorrect options may be equal, as in published items; the correct one is not in doubt."""
     for number in range(2, 27):
         options = tuple("abcdefghijklmnopqrstuvwxyz"[:number])
@@ -161,12 +161,12 @@ def test_problems_have_2_to_26_options() -> None:
     assert trophy(options=("a", "b", "b "), answer=0).blind().options == ("a", "b", "b ")
 
 
-def test_options_are_filled_in_verbatim() -> None:
+def test_options_are_filled_in_verbatim():
     problem = trophy(sentence=r"He said: _ \1.", options=(r"\g<0>", "b"))
     assert problem.fill_all() == (r"He said: \g<0> \1.", r"He said: b \1.")
 
 
-def test_blind_problem_has_neither_answer_nor_extra() -> None:
+def test_blind_problem_has_neither_answer_nor_extra():
     problem = trophy(twin_id="t", pronoun="it", extra=Extra({"wsc.correct": "A"}))
     assert problem.blind() == trophy(answer=None, twin_id="t", pronoun="it")
 
@@ -182,7 +182,7 @@ def test_blind_problem_has_neither_answer_nor_extra() -> None:
         (["a.b"], "extra must be a mapping of keys to values, not ['a.b']"),
     ],
 )
-def test_invalid_extra_is_refused(items: object, reason: str) -> None:
+def test_invalid_extra_is_refused(items, reason):
     """Its values are finite scalars that JSON can store.
 
     Its keys are named after the format and field.
@@ -193,7 +193,7 @@ def test_invalid_extra_is_refused(items: object, reason: str) -> None:
 
 
 @given(st.permutations([("a.x", 1), ("b.y", "two"), ("a.z", None)]))
-def test_order_of_extra_does_not_matter(items: list[tuple[str, object]]) -> None:
+def test_order_of_extra_does_not_matter(items):
     ordered = Extra(dict(items))
     plain = Extra({"a.x": 1, "a.z": None, "b.y": "two"})
     assert ordered == plain
@@ -227,12 +227,12 @@ def test_order_of_extra_does_not_matter(items: list[tuple[str, object]]) -> None
         lambda: Claim("1", None, "trophy"),
     ],
 )
-def test_invalid_origins_edits_lineages_and_claims_are_refused(made: object) -> None:
+def test_invalid_origins_edits_lineages_and_claims_are_refused(made):
     with pytest.raises(ProblemError):
         made()
 
 
-def test_problems_and_data_sets_can_be_hashed_and_pickled() -> None:
+def test_problems_and_data_sets_can_be_hashed_and_pickled():
     problem = trophy(
         origin=Origin(source="crowd", created="2026-11-21"),
         lineage=Lineage("0", "0", (Edit("insert", 3, new="very"),), 1),
@@ -244,7 +244,7 @@ def test_problems_and_data_sets_can_be_hashed_and_pickled() -> None:
     assert {problem: 1}[again[6]] == 1
 
 
-def test_offset_determines_which_underscore_is_the_blank() -> None:
+def test_offset_determines_which_underscore_is_the_blank():
     """The blank is found again if only the sentence changes."""
     found = Problem("p", "Call __init__ on _ now.", ("a_b", "c"), 0, blank=17)
     assert (found.before, found.after) == ("Call __init__ on ", " now.")
@@ -259,7 +259,7 @@ def test_offset_determines_which_underscore_is_the_blank() -> None:
         st.text("ab_ ", min_size=1).filter(str.strip), min_size=2, max_size=26, unique_by=str.strip
     ),
 )
-def test_questions_are_placed_before_their_options(text: str, options: list[str]) -> None:
+def test_questions_are_placed_before_their_options(text, options):
     """The text of a question may contain anything, and so may its options."""
     question = Problem("q", text, tuple(options), blank=None)
     assert all(
@@ -270,7 +270,7 @@ def test_questions_are_placed_before_their_options(text: str, options: list[str]
 
 
 @pytest.mark.parametrize("fields", [{"twin_id": "t "}, {"origin": {"author": " ann"}}])
-def test_white_space_around_group_names_is_refused(fields: dict) -> None:
+def test_white_space_around_group_names_is_refused(fields):
     """White space around a twin id would separate the twin."""
     with pytest.raises(ProblemError, match="remove the white space at its start or end"):
         trophy(**{key: Origin(**v) if key == "origin" else v for key, v in fields.items()})

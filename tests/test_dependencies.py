@@ -55,22 +55,22 @@ def _lowest(requirement: Requirement) -> str:
     return str(lowest)
 
 
-def test_every_extra_is_covered_by_these_tests() -> None:
+def test_every_extra_is_covered_by_these_tests():
     others = {name for name in PROJECT["optional-dependencies"] if not name.startswith("test")}
     assert others == {*USERS, "dev", "docs"}
 
 
 @pytest.mark.parametrize("requirement", [*_requirements()], ids=lambda one: one.name)
-def test_lower_bounds_exclude_known_vulnerabilities(requirement: Requirement) -> None:
+def test_lower_bounds_exclude_known_vulnerabilities(requirement):
     fixed, advisory = FIXED.get(canonicalize_name(requirement.name), ("0", ""))
     assert Version(_lowest(requirement)) >= Version(fixed), advisory
 
 
-def test_all_advisories_are_for_dependencies() -> None:
+def test_all_advisories_are_for_dependencies():
     assert {*FIXED} <= {canonicalize_name(one.name) for one in _requirements()}
 
 
-def test_lowest_constraints_are_the_lower_bounds() -> None:
+def test_lowest_constraints_are_the_lower_bounds():
     lines = (ROOT / "constraints-lowest.txt").read_text("utf-8").splitlines()
     pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
     bounds = {one: _lowest(one) for one in map(Requirement, PROJECT["dependencies"])}
@@ -79,7 +79,7 @@ def test_lowest_constraints_are_the_lower_bounds() -> None:
     }
 
 
-def test_readme_names_packages_with_copyleft_licences() -> None:
+def test_readme_names_packages_with_copyleft_licences():
     readme = (ROOT / "README.md").read_text("utf-8")
     found = set()
     for requirement in _requirements():

@@ -84,9 +84,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         if _run(text)
     ],
 )
-def test_commands_and_code_of_pages_print_what_the_pages_show(
-    page: str, tmp_path: Path, forked: Path
-) -> None:
+def test_commands_and_code_of_pages_print_what_the_pages_show(page, tmp_path, forked):
     """README uses the installed command."""
     if re.search(r"^\$ .*--with wordnet|WordNetPerturber", PAGES[page], re.MULTILINE):
         need_wordnet()
@@ -100,12 +98,12 @@ def test_commands_and_code_of_pages_print_what_the_pages_show(
 
 
 @pytest.mark.parametrize("script", [outputs, make], ids=lambda script: script.__name__)
-def test_examples_of_the_docs_scripts_run(script: ModuleType) -> None:
+def test_examples_of_the_docs_scripts_run(script):
     found = doctest.testmod(script)
     assert (found.failed, found.attempted > 0) == (0, True)
 
 
-def test_each_measured_command_draws_a_picture_of_its_page() -> None:
+def test_each_measured_command_draws_a_picture_of_its_page():
     """`docs/make.py --measured` finds the benchmarks of all pages with measured pictures."""
     named = {page for page, text in PAGES.items() if make._MEASURED.search(text)}
     drawn = {page for page, text in PAGES.items() if re.search(r"\]\(images/[\w-]+\.svg\)", text)}
@@ -135,14 +133,14 @@ def _pictured(page: str, name: str, begins: str) -> tuple[str, str]:
     )
 
 
-def test_audit_picture_shows_the_same_run_as_its_page() -> None:
+def test_audit_picture_shows_the_same_run_as_its_page():
     words, printed = _pictured("docs/how-to/audit.md", "audit.png", "winosmith audit quiz.csv")
     assert printed.partition("\n")[0] in words
     (told,) = re.findall(r"Number of keys at each position: [\d, ]+", printed)
     assert told in words
 
 
-def test_readme_picture_shows_the_same_run_as_the_readme() -> None:
+def test_readme_picture_shows_the_same_run_as_the_readme():
     words, printed = _pictured("README.md", "report.png", "winosmith demo")
     assert re.findall(r"data:\S+\|version:\S+", printed)[0] in words
     told = printed.partition("artifact\n")[2].partition("The report is in")[0]
@@ -158,7 +156,7 @@ def _sections(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_every_relative_link_and_anchor_exists() -> None:
+def test_every_relative_link_and_anchor_exists():
     astray = []
     for page, text in PAGES.items():
         bare = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -172,7 +170,7 @@ def test_every_relative_link_and_anchor_exists() -> None:
     assert astray == []
 
 
-def test_pictures_are_used_and_opaque() -> None:
+def test_pictures_are_used_and_opaque():
     """Transparent pictures would be illegible on a dark page."""
     shown = {name for text in PAGES.values() for name in re.findall(r"images/([\w.-]+)\)", text)}
     there = {path.name: path for path in (ROOT / "docs/images").iterdir()}
@@ -186,14 +184,14 @@ def test_pictures_are_used_and_opaque() -> None:
                 assert "transparency" not in picture.info, path.name
 
 
-def test_files_named_by_pages_exist() -> None:
+def test_files_named_by_pages_exist():
     path = re.compile(r"(?<![\w/])((?:tests|trials|benchmarks|examples)/[\w/]+(?:\.py|/(?=`)))")
     named = {(page, name) for page, text in PAGES.items() for name in path.findall(text)}
     assert len(named) > 50
     assert [(page, name) for page, name in sorted(named) if not (ROOT / name).exists()] == []
 
 
-def test_readme_links_lead_to_every_page() -> None:
+def test_readme_links_lead_to_every_page():
     reached, ahead = set(), ["README.md"]
     while ahead:
         page = ahead.pop()
@@ -245,7 +243,7 @@ def _parse(command: click.Command, name: str, words: list[str]) -> None:
                 parameter.type_cast_value(ctx, value)
 
 
-def test_all_commands_in_pages_are_valid() -> None:
+def test_all_commands_in_pages_are_valid():
     """Commands that the tests don't run are included."""
     unknown = []
     for page, line in sorted(set(_commands())):
@@ -256,19 +254,19 @@ def test_all_commands_in_pages_are_valid() -> None:
     assert unknown == []
 
 
-def test_invalid_commands_are_found() -> None:
+def test_invalid_commands_are_found():
     for line in ("stats a --votes b", "debias a --out b --method magic", "build a"):
         with pytest.raises((click.UsageError, AssertionError)):
             _parse(group, "winosmith", line.split())
 
 
-def test_make_targets_in_pages_exist() -> None:
+def test_make_targets_in_pages_exist():
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = {t for text in PAGES.values() for t in re.findall(r"`make ([\w-]+)`", text)}
     assert {"demo", "test"} <= named <= targets
 
 
-def test_recipes_and_site_files_in_pages_are_valid(tmp_path: Path) -> None:
+def test_recipes_and_site_files_in_pages_are_valid(tmp_path):
     wrong = []
     for page, text in PAGES.items():
         for block in outputs.blocks(text):
@@ -289,26 +287,26 @@ def _read(body: str, file: Path) -> None:
         (parse_round if "solvers" in table else parse_recipe)(table)
 
 
-def test_recipe_with_every_key_shows_the_defaults() -> None:
+def test_recipe_with_every_key_shows_the_defaults():
     page = PAGES["docs/reference/recipe.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "toml").body
     assert parse_recipe(tomllib.loads(shown)) == Recipe(name="mine", data="twins.jsonl")
 
 
-def test_index_links_every_page_once() -> None:
+def test_index_links_every_page_once():
     links = re.findall(r"\]\(([^)#]+\.md)", PAGES["docs/index.md"])
     here = [f"docs/{link}" for link in links if not link.startswith("../")]
     pages = {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"}
     assert sorted(here) == sorted(pages)
 
 
-def test_readme_names_twenty_formats() -> None:
+def test_readme_names_twenty_formats():
     assert len(formats.FORMATS) == 20
     assert "twenty formats" in PAGES["README.md"]
 
 
 @pytest.mark.parametrize("page", sorted(reference.PAGES), ids=lambda page: page.name)
-def test_generated_reference_pages_are_up_to_date(page: Path) -> None:
+def test_generated_reference_pages_are_up_to_date(page):
     """A new process makes the page, because click keeps a command's help option.
 
     If a test has called a command without its group, the option has no "-h".
@@ -325,7 +323,7 @@ def test_generated_reference_pages_are_up_to_date(page: Path) -> None:
     assert page.read_text("utf-8") == made.stdout, "run: python docs/make.py"
 
 
-def test_public_names_have_docstrings() -> None:
+def test_public_names_have_docstrings():
     """Public methods and properties are included."""
     silent = []
     for module in map(import_module, reference.modules()):
@@ -366,7 +364,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 @pytest.mark.long
-def test_reference_of_files_lists_every_written_file(written: dict[str, set[str]]) -> None:
+def test_reference_of_files_lists_every_written_file(written):
     page = PAGES["docs/reference/files.md"]
     for command, names in written.items():
         chapter = page.partition(f"## `winosmith {command}`\n")[2].partition("\n## ")[0]
@@ -375,7 +373,7 @@ def test_reference_of_files_lists_every_written_file(written: dict[str, set[str]
         assert told - nested == names - nested, command
 
 
-def test_record_in_reference_of_files_has_the_real_keys() -> None:
+def test_record_in_reference_of_files_has_the_real_keys():
     page = PAGES["docs/reference/files.md"]
     shown = next(block for block in outputs.blocks(page) if block.language == "json").body
     assert {"id", "sentence", "options", "answer", "stage", "reason"} <= json.loads(shown).keys()

@@ -33,7 +33,7 @@ FOLDERS = _names()
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_doctests_of_a_folder_pass(folder: str, request: pytest.FixtureRequest) -> None:
+def test_doctests_of_a_folder_pass(folder, request):
     if folder == "web":
         request.getfixturevalue("site")  # Django's modules need a configured site
     failed, lacking = [], set()

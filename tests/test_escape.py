@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 
 import pytest
 import yaml
@@ -31,7 +30,7 @@ TEXT = st.text(alphabet=st.characters())
         escape.escape_markdown_code,
     ],
 )
-def test_escaped_text_has_no_control_characters(function: Callable[[str], str], text: str) -> None:
+def test_escaped_text_has_no_control_characters(function, text):
     """These are C0 and C1 controls, bidi controls and lone surrogates."""
     escaped = function(text)
     assert controls(escaped) == []
@@ -39,7 +38,7 @@ def test_escaped_text_has_no_control_characters(function: Callable[[str], str], 
 
 
 @given(TEXT)
-def test_page_replaces_each_control_character(text: str) -> None:
+def test_page_replaces_each_control_character(text):
     """Only a carriage return stays."""
     cleaned = escape.escape_page(text)
     assert set(controls(cleaned)) <= {"\r"}
@@ -48,7 +47,7 @@ def test_page_replaces_each_control_character(text: str) -> None:
 
 
 @given(st.text())
-def test_text_without_controls_is_unchanged(text: str) -> None:
+def test_text_without_controls_is_unchanged(text):
     clean = "".join(one for one in text if not controls(one) and one not in "\ufffe\uffff")
     assert (
         escape.escape_terminal(clean)
@@ -59,14 +58,14 @@ def test_text_without_controls_is_unchanged(text: str) -> None:
 
 
 @given(st.dictionaries(st.text(), st.lists(st.text())))
-def test_escaped_json_is_equal_json_and_yaml(value: dict[str, list[str]]) -> None:
+def test_escaped_json_is_equal_json_and_yaml(value):
     document = escape.escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(document) == value
     assert yaml.safe_load(document) == value
 
 
 @given(TEXT)
-def test_csv_cells_are_one_line_and_not_formulas(text: str) -> None:
+def test_csv_cells_are_one_line_and_not_formulas(text):
     cell = escape.escape_csv(text)
     written = io.StringIO()
     csv.writer(written).writerow([cell])
@@ -91,17 +90,17 @@ def test_csv_cells_are_one_line_and_not_formulas(text: str) -> None:
         ("\x1b[31m\u202e", r"\\x1b\[31m\\u202e"),
     ],
 )
-def test_markdown_is_escaped(text: str, escaped: str) -> None:
+def test_markdown_is_escaped(text, escaped):
     """Newlines become spaces; plain words are unchanged."""
     assert escape.escape_markdown(text) == escaped
 
 
 @given(st.text(alphabet="'=+-@\t\r\n ab＝"))
-def test_guarding_and_unguarding_a_cell_is_a_round_trip(cell: str) -> None:
+def test_guarding_and_unguarding_a_cell_is_a_round_trip(cell):
     assert unguard_cell(guard_cell(cell)) == cell
 
 
-def test_only_formulas_get_an_apostrophe() -> None:
+def test_only_formulas_get_an_apostrophe():
     formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=\n1", " =1", "=", "＝1"]
     assert [*map(guard_cell, formulas)] == [f"'{cell}" for cell in formulas]
     others = ["a=b", "The cup is -1 _.", "", "'tis the _", " a"]

@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Run:
     return run_it
 
 
-def test_notebook_runs_and_is_stored_without_output(tmp_path: Path) -> None:
+def test_notebook_runs_and_is_stored_without_output(tmp_path):
     nbformat = needed("nbformat")
     stored = nbformat.read(FOLDER / "audit_and_compare.ipynb", 4)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in stored.cells)
@@ -54,7 +54,7 @@ def _percent(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"([\d.]+) ?%", text)]
 
 
-def test_every_example_is_short_and_tested() -> None:
+def test_every_example_is_short_and_tested():
     """Each has under 60 lines and states how to run it."""
     tested = Path(__file__).read_text("utf-8")
     for example in FOLDER.glob("*.py"):
@@ -64,7 +64,7 @@ def test_every_example_is_short_and_tested() -> None:
         assert f'"{example.name}"' in tested
 
 
-def test_aflite_on_arrays(run: Run) -> None:
+def test_aflite_on_arrays(run):
     """AFLite removes mostly planted rows, until the accuracy of a model is close to chance."""
     printed = run("aflite_on_arrays.py")
     planted, before, after = _percent(printed)[-3:]
@@ -74,7 +74,7 @@ def test_aflite_on_arrays(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_own_embedder(run: Run, tmp_path: Path) -> None:
+def test_own_embedder(run, tmp_path):
     """The user's own vectors are stored in a file; more planted than sound problems are removed."""
     printed = run("own_embedder.py")
     assert (tmp_path / "pairs.npz").exists()
@@ -83,7 +83,7 @@ def test_own_embedder(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_mirror_margins(run: Run, tmp_path: Path) -> None:
+def test_mirror_margins(run, tmp_path):
     """The margins are drawn, more agree than disagree, and the sound fraction is printed."""
     printed = run("mirror_margins.py")
     assert (tmp_path / "mirror-margins.svg").read_text("utf-8").startswith("<svg")
@@ -94,7 +94,7 @@ def test_mirror_margins(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_check_twins(run: Run) -> None:
+def test_check_twins(run):
     """The dropped problems are printed with their reasons, of three kinds."""
     printed = run("check_twins.py")
     assert "votes      1 problems, 0 twins, 1 singles" in printed
@@ -108,7 +108,7 @@ def test_check_twins(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_convert_and_count(run: Run) -> None:
+def test_convert_and_count(run):
     """The ids reveal the answers; CSV loses nothing, and WinoGrande's format loses the origin."""
     printed = run("convert_and_count.py")
     assert "144 problems in 72 twins" in printed
@@ -117,7 +117,7 @@ def test_convert_and_count(run: Run) -> None:
     assert "as WinoGrande's JSON Lines and back: lost: origin" in printed
 
 
-def test_build_from_python(run: Run, tmp_path: Path) -> None:
+def test_build_from_python(run, tmp_path):
     """The fraction removed is larger for planted than for sound problems."""
     printed = run("build_from_python.py")
     assert (tmp_path / "small" / "report.html").exists()
@@ -128,7 +128,7 @@ def test_build_from_python(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_evolve_from_python(run: Run) -> None:
+def test_evolve_from_python(run):
     """Families grow and are split by root; the test split of the large set does not grow."""
     need_wordnet()
     printed = run("evolve_from_python.py")
@@ -150,7 +150,7 @@ def _shown(name: str) -> str:
     return page.partition(f"$ python examples/{name}\n")[2].partition("```")[0]
 
 
-def test_choose_threshold() -> None:
+def test_choose_threshold():
     """A higher threshold counts fewer problems as guessed, but always more than by chance."""
     rows = re.findall(r"^ +([\d.]+) +(\d+) +(\d+) +\d+$", _shown("choose_threshold.py"), re.M)
     guessed = [int(real) for _, real, _ in rows]
@@ -159,7 +159,7 @@ def test_choose_threshold() -> None:
     assert all(int(real) > int(chance) for _, real, chance in rows)
 
 
-def test_sweep_settings() -> None:
+def test_sweep_settings():
     """The results support what the docs state about each setting.
 
     A lower τ finds and loses more problems, for example.

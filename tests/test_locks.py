@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from winosmith.locks import FileLock, read_lock
 
@@ -20,7 +19,7 @@ sys.stdin.read()
 """
 
 
-def test_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> None:
+def test_lock_has_one_holder_until_that_process_is_killed(tmp_path):
     """All processes can read the holder's note; the kernel releases the lock."""
     path = tmp_path / "locks" / "work.lock"
     assert read_lock(path) == (False, None)
@@ -41,7 +40,7 @@ def test_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> Non
     assert read_lock(path) == (False, 7)
 
 
-def test_reading_a_lock_does_not_prevent_acquiring_it(tmp_path: Path) -> None:
+def test_reading_a_lock_does_not_prevent_acquiring_it(tmp_path):
     """Readers hold a shared lock for a moment."""
     path = tmp_path / "work.lock"
     path.touch()

@@ -84,7 +84,7 @@ def test_alphabetical_neighbours_suffice_for_a_template(monkeypatch):
     assert len(found.pairs) <= 6000
 
 
-def test_progress_rises_from_0_and_stays_below_the_row_count() -> None:
+def test_progress_rises_from_0_and_stays_below_the_row_count():
     rng = np.random.default_rng(0)
     words = [[f"w{n}" for n in rng.permutation(40)[:12]] for _ in range(200)]
     told: list[int] = []

@@ -23,7 +23,7 @@ class Grown(FilterRecipe):
     """Least margin of a problem."""
 
 
-def test_one_declaration_adds_key_option_help_schema_and_error() -> None:
+def test_one_declaration_adds_key_option_help_schema_and_error():
     echo = add_declared_options(Grown, only=["margin"])(lambda margin: click.echo(repr(margin)))
     command, run = click.command("grow")(echo), CliRunner().invoke
     assert from_table(Grown, {"margin": 0.25}) == replace(Grown(), margin=0.25)
@@ -38,7 +38,7 @@ def test_one_declaration_adds_key_option_help_schema_and_error() -> None:
         from_table(Grown, {"margin": 2})
 
 
-def test_signature_of_a_checked_function_declares_an_option() -> None:
+def test_signature_of_a_checked_function_declares_an_option():
     @checked
     def deal(people: str, tables: Annotated[Count, Field(description="Number of tables.")] = 2):
         click.echo(f"{people} {tables}")
@@ -51,6 +51,6 @@ def test_signature_of_a_checked_function_declares_an_option() -> None:
         deal("ann", tables=0)
 
 
-def test_replace_checks_the_new_values() -> None:
+def test_replace_checks_the_new_values():
     with pytest.raises(RecipeError, match="folds is 1; it must be a whole number, 2 or more"):
         replace(FilterRecipe(), folds=1)

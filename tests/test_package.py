@@ -40,7 +40,7 @@ def _files() -> set[str]:
     return {p.relative_to(source).as_posix() for p in every if "__pycache__" not in p.parts}
 
 
-def test_wheel_contains_only_the_package_and_metadata(built: Path) -> None:
+def test_wheel_contains_only_the_package_and_metadata(built):
     """Templates, data, `py.typed` and the licence are included; tests are not."""
     (path,) = built.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
@@ -54,7 +54,7 @@ def test_wheel_contains_only_the_package_and_metadata(built: Path) -> None:
     assert "winosmith = winosmith.cli:main" in entry
 
 
-def test_source_distribution_has_exactly_what_a_build_needs(built: Path) -> None:
+def test_source_distribution_has_exactly_what_a_build_needs(built):
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -66,7 +66,7 @@ def test_source_distribution_has_exactly_what_a_build_needs(built: Path) -> None
     )
 
 
-def test_links_of_the_project_page_are_absolute(built: Path) -> None:
+def test_links_of_the_project_page_are_absolute(built):
     """They lead to files at the version's tag; `?raw=true` shows pictures."""
     (path,) = built.glob("*.whl")
     with zipfile.ZipFile(path) as wheel:
@@ -86,9 +86,7 @@ def test_links_of_the_project_page_are_absolute(built: Path) -> None:
     assert urls["Source"] == HOME
 
 
-def test_page_without_a_repository_has_no_relative_links(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_page_without_a_repository_has_no_relative_links(monkeypatch):
     installed("hatchling")
     monkeypatch.syspath_prepend(str(ROOT))
     from hatch_build import absolute
@@ -102,7 +100,7 @@ def test_page_without_a_repository_has_no_relative_links(
     ("words", "message"),
     [([], "address of the repository"), (["http://a/b"], "address"), ([HOME], "TWINE_PASSWORD")],
 )
-def test_publishing_without_address_or_token_is_refused(words: list[str], message: str) -> None:
+def test_publishing_without_address_or_token_is_refused(words, message):
     """The script ends before it builds anything."""
     environment = {name: of for name, of in os.environ.items() if not name.startswith("TWINE_")}
     done = subprocess.run(

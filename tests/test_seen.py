@@ -1,7 +1,6 @@
 """What a solver sees of a problem, and which problems are equal to it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -42,7 +41,7 @@ def test_option_order_and_white_space_make_no_difference():
     assert len({*build_inputs([NURSE, other], "blank", local=1)}) == 1
 
 
-def test_missing_pronouns_and_unknown_values_are_reported() -> None:
+def test_missing_pronouns_and_unknown_values_are_reported():
     assert insert_pronoun(NURSE) == "The nurse told  the cook that she left."
     with pytest.raises(DataError, match=r"2 of 3 problems is unknown \('a', 'b'\)"):
         check_pronouns([NURSE, Problem("a", "_", ("x", "y")), Problem("b", "_", ("x", "y"))])
@@ -50,7 +49,7 @@ def test_missing_pronouns_and_unknown_values_are_reported() -> None:
         check_sees_value("both")
 
 
-def test_data_about_pronouns_is_recognised() -> None:
+def test_data_about_pronouns_is_recognised():
     """At least half of its problems have a version with another pronoun."""
     he = replace(NURSE, id="h", pronoun="he")
     others = [replace(problem, pronoun="it") for problem in make_twins(1)]
@@ -63,7 +62,7 @@ def test_data_about_pronouns_is_recognised() -> None:
 
 
 @pytest.mark.data
-def test_only_winogender_is_about_pronouns(data_dir: Path) -> None:
+def test_only_winogender_is_about_pronouns(data_dir):
     """Its versions differ in their pronouns; those of other published sets do not."""
     files = {
         "winogender/all_sentences.tsv": True,
@@ -76,13 +75,13 @@ def test_only_winogender_is_about_pronouns(data_dir: Path) -> None:
         assert is_about_pronouns(formats.read(data_dir / name)) is expected
 
 
-def test_local_context_is_that_of_the_blank_despite_other_marks() -> None:
+def test_local_context_is_that_of_the_blank_despite_other_marks():
     whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
     local = cut_to_local_context(whole, 2)
     assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
 
 
-def test_questions_are_refused_if_a_blank_is_needed() -> None:
+def test_questions_are_refused_if_a_blank_is_needed():
     some = [Problem(name, "Why?", ("x", "y"), blank=None) for name in "abcd"]
     with pytest.raises(DataError, match=r"4 problems are questions without one \('a', 'b', 'c', …"):
         check_blanks(some, "a test sheet")

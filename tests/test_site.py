@@ -31,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_page_is_in_the_site(built: Path) -> None:
+def test_every_page_is_in_the_site(built):
     others = {"README.md": "index.html"}
     lacking = {
         page
@@ -65,13 +65,13 @@ def _loads(folder: Path) -> Iterator[str]:
         yield from re.findall(r"url\(['\"]?([^)'\"]+)", sheet.read_text("utf-8"))
 
 
-def test_site_loads_nothing_from_other_hosts(built: Path) -> None:
+def test_site_loads_nothing_from_other_hosts(built):
     loads = set(_loads(built))
     assert any(load.endswith(".js") for load in loads)
     assert {load for load in loads if re.match(r"(https?:)?//", load)} == set()
 
 
-def test_search_index_has_every_public_name_with_its_docstring(built: Path) -> None:
+def test_search_index_has_every_public_name_with_its_docstring(built):
     index = json.loads((built / "search/search_index.json").read_text("utf-8"))
     texts = {entry["location"].partition("#")[2]: entry["text"] for entry in index["docs"]}
     lacking = []
@@ -83,13 +83,13 @@ def test_search_index_has_every_public_name_with_its_docstring(built: Path) -> N
     assert lacking == []
 
 
-def test_docstring_examples_are_shown_as_code(built: Path) -> None:
+def test_docstring_examples_are_shown_as_code(built):
     page = (built / "docs/reference/python/winosmith.lineage.html").read_text("utf-8")
     assert '<span class="gp">&gt;&gt;&gt; </span>' in page
     assert "<blockquote>" not in page
 
 
-def test_dead_links_fail_the_build(built: Path, tmp_path: Path) -> None:
+def test_dead_links_fail_the_build(built, tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for file in [*ROOT.glob("*.md"), ROOT / "LICENSE", ROOT / "CITATION.cff"]:
@@ -102,7 +102,7 @@ def test_dead_links_fail_the_build(built: Path, tmp_path: Path) -> None:
     assert "'terms.md#missing'" in done.stderr
 
 
-def test_modules_imported_by_pages_are_in_the_reference() -> None:
+def test_modules_imported_by_pages_are_in_the_reference():
     texts = [*PAGES.values(), *(f.read_text("utf-8") for f in ROOT.glob("examples/*.py"))]
     code = "\n".join(texts)
     imported = {f"winosmith.{name}" for name in re.findall(r"from winosmith\.(\w+) import", code)}
@@ -111,7 +111,7 @@ def test_modules_imported_by_pages_are_in_the_reference() -> None:
     assert imported - set(reference.modules()) == set()
 
 
-def test_doctests_of_the_docs_scripts_pass() -> None:
+def test_doctests_of_the_docs_scripts_pass():
     needed("griffe")
     found = [doctest.testmod(module) for module in (site, script("griffe_doctests"))]
     assert [one.failed for one in found] == [0, 0]

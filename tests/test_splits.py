@@ -9,7 +9,7 @@ from winosmith.splits import SplitName, assign_splits
 from winosmith.testing import make_twins
 
 
-def test_large_families_are_for_training() -> None:
+def test_large_families_are_for_training():
     """If there are no others, a split takes the smallest."""
     sizes = (60, 50, *[1] * 90)
     rows = iter(range(sum(sizes)))
@@ -34,7 +34,7 @@ def test_large_families_are_for_training() -> None:
         ((9, 3, 2), {"dev": 10}, ("author",), "dev train dev"),  # a tenth too large
     ],
 )
-def test_split_exceeds_its_size_only_within_limits(sizes, wanted, keys, sides) -> None:
+def test_split_exceeds_its_size_only_within_limits(sizes, wanted, keys, sides):
     """The limit is a half for blocks, and a tenth with `keys`. The rest is for training."""
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
@@ -46,7 +46,7 @@ def test_split_exceeds_its_size_only_within_limits(sizes, wanted, keys, sides) -
     assert [part.split for part in found] == sides.split()
 
 
-def test_problems_of_one_author_are_in_one_split() -> None:
+def test_problems_of_one_author_are_in_one_split():
     """With `keys`, only blocks without an author are placed separately."""
     data = list(make_twins(0, singles=4))
     names = {0: "Zo\u00eb", 2: "Zoe\u0308"}  # the names look the same
@@ -58,7 +58,7 @@ def test_problems_of_one_author_are_in_one_split() -> None:
     ]  # fmt: skip
 
 
-def test_block_without_counted_rows_is_for_training() -> None:
+def test_block_without_counted_rows_is_for_training():
     """The size of a split is its number of counted rows."""
     data = make_twins(0, singles=5)
     found = assign_splits(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})

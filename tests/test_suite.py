@@ -55,20 +55,20 @@ def test_it():
 
 
 @pytest.mark.long
-def test_hanging_child_prints_where_it_waits(tmp_path: Path) -> None:
+def test_hanging_child_prints_where_it_waits(tmp_path):
     printed = _run_tests(FORKED, tmp_path, afresh=True)
     assert "1 failed" in printed
     assert "in waits_in_a_child" in printed
 
 
-def test_time_limit_is_longer_than_that_of_forked_processes() -> None:
+def test_time_limit_is_longer_than_that_of_forked_processes():
     """A forked process therefore prints where it waits while its test still runs."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     limit = settings["tool"]["pytest"]["ini_options"]["timeout"]
     assert 0 < forking.PATIENCE < limit
 
 
-def test_ci_runs_all_tests_and_make_test_omits_long_ones() -> None:
+def test_ci_runs_all_tests_and_make_test_omits_long_ones():
     made = (ROOT / "Makefile").read_text("utf-8")
     assert "make test-all\n" in (ROOT / ".ci" / "run").read_text("utf-8")
     recipes = dict(re.findall(r"^([\w-]+):[^=\n]*\n\t(.*)$", made, re.MULTILINE))
@@ -78,7 +78,7 @@ def test_ci_runs_all_tests_and_make_test_omits_long_ones() -> None:
     assert not re.search(r"^PYTEST = .* -[mk] ", made.replace("-m pytest", ""), re.MULTILINE)
 
 
-def test_each_browser_area_has_a_test_that_is_not_long() -> None:
+def test_each_browser_area_has_a_test_that_is_not_long():
     """`make test` takes one path through each area; `make test-all` checks every page."""
     areas = {*ROOT.glob("tests/web/browser/test_*.py"), *ROOT.glob("tests/**/test_*browser.py")}
     lacking = {
@@ -112,7 +112,7 @@ def test_it_is_sound():
 
 
 @pytest.mark.long
-def test_failed_test_does_not_fail_the_next_one(tmp_path: Path) -> None:
+def test_failed_test_does_not_fail_the_next_one(tmp_path):
     """A file that it left open causes no warning in the next test."""
     assert "1 failed, 1 passed" in _run_tests(LEAKING, tmp_path)
 
@@ -121,7 +121,7 @@ SOUND = LEAKING.replace("assert not circle", "assert circle")
 
 
 @pytest.mark.long
-def test_file_left_open_by_a_passing_test_is_a_failure(tmp_path: Path) -> None:
+def test_file_left_open_by_a_passing_test_is_a_failure(tmp_path):
     assert "1 failed, 1 passed" in _run_tests(SOUND, tmp_path)
 
 
@@ -146,7 +146,7 @@ def test_a_forked_process():
 
 
 @pytest.mark.long
-def test_ctrl_c_reaches_processes_of_tests_in_the_background(tmp_path: Path) -> None:
+def test_ctrl_c_reaches_processes_of_tests_in_the_background(tmp_path):
     """A shell's background jobs ignore SIGINT; processes that tests start have Python's handler."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a shell's background job
     try:
@@ -166,14 +166,12 @@ def test_it():
 
 @pytest.mark.long
 @pytest.mark.parametrize(("ci", "told"), [("true", "1 failed"), ("", "1 skipped")])
-def test_missing_module_is_a_skip_but_a_failure_in_ci(
-    ci: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_module_is_a_skip_but_a_failure_in_ci(ci, told, tmp_path, monkeypatch):
     monkeypatch.setenv("CI", ci)
     assert told in _run_tests(LACKING, tmp_path)
 
 
-def test_no_test_uses_importorskip() -> None:
+def test_no_test_uses_importorskip():
     """It would also skip in CI; tests use `needed` instead."""
     asks = re.compile(r"^[^#\"'`]*\bimportorskip\(", re.MULTILINE)
     files = (ROOT / "tests").rglob("*.py")
@@ -197,7 +195,7 @@ def _names_below(tree: ast.Module) -> dict[str, set[str]]:
     return below
 
 
-def test_every_test_of_wordnet_skips_without_it() -> None:
+def test_every_test_of_wordnet_skips_without_it():
     lacking = {
         name
         for file in (ROOT / "tests").rglob("test_*.py")
@@ -210,7 +208,7 @@ def test_every_test_of_wordnet_skips_without_it() -> None:
     assert lacking == {"test_missing_files_are_reported_with_ways_to_get_them"}
 
 
-def test_every_folder_of_tests_is_collected() -> None:
+def test_every_folder_of_tests_is_collected():
     """By default, pytest skips folders with certain names, such as "build"."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     passed_over = settings["tool"]["pytest"]["ini_options"]["norecursedirs"]
@@ -220,7 +218,7 @@ def test_every_folder_of_tests_is_collected() -> None:
 
 
 @pytest.mark.long
-def test_platform_modules_of_other_tests_need_no_django_setup() -> None:
+def test_platform_modules_of_other_tests_need_no_django_setup():
     """Tests import them at the top, before a site is open.
 
     The platform's own tests are exempt: their conftest.py opens a site before it imports them.

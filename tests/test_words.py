@@ -87,7 +87,7 @@ def _pages() -> Iterator[Path]:
             yield page
 
 
-def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
+def test_messages_templates_and_docstrings_have_no_odd_word():
     odd = [
         each
         for path in sorted(_texts(SOURCE))
@@ -97,7 +97,7 @@ def test_messages_templates_and_docstrings_have_no_odd_word() -> None:
     assert odd == []
 
 
-def test_pages_have_no_odd_word() -> None:
+def test_pages_have_no_odd_word():
     """Blocks of code are exempt."""
     odd = [
         each
@@ -117,8 +117,8 @@ def test_pages_have_no_odd_word() -> None:
     ],
 )
 def test_odd_words_are_found_only_outside_code_and_comments(
-    name: str, text: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    name, text, count, tmp_path, monkeypatch
+):
     monkeypatch.setattr("tests.test_words.ROOT", tmp_path)
     (tmp_path / name).write_text(text, "utf-8")
     assert len([*found(tmp_path / name, EVERYWHERE | PAGES)]) == count

@@ -30,9 +30,7 @@ def _answers(held: list[tuple[Any, ...]]) -> Answers:
 
 @examples(30)
 @given(held=PREDICTIONS)
-def test_instance_records_round_trip(
-    held: list[tuple[Any, ...]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_instance_records_round_trip(held, tmp_path_factory):
     """Choices, ties and invalid answers are a round trip, with reproducible bytes."""
     file = tmp_path_factory.mktemp("records") / "records.jsonl"
     own = _answers(held)
@@ -57,7 +55,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="every-eval-ever needs Python 3.12")
-def test_records_match_the_schema_of_every_eval_ever(tmp_path: Path) -> None:
+def test_records_match_the_schema_of_every_eval_ever(tmp_path):
     needed("every_eval_ever")
     from every_eval_ever.instance_level_types import InstanceLevelEvaluationLog
 
@@ -65,7 +63,7 @@ def test_records_match_the_schema_of_every_eval_ever(tmp_path: Path) -> None:
         InstanceLevelEvaluationLog.model_validate(record)
 
 
-def test_records_have_scores_and_correctness(tmp_path: Path) -> None:
+def test_records_have_scores_and_correctness(tmp_path):
     first, second, *rest = _records(tmp_path / "records.jsonl")
     assert (first["output"]["raw"], first["evaluation"]) == (
         [""],
@@ -78,7 +76,7 @@ def test_records_have_scores_and_correctness(tmp_path: Path) -> None:
         assert record["input"]["reference"] == [problem.options[problem.answer or 0]]
 
 
-def test_records_of_other_tools_are_read(tmp_path: Path) -> None:
+def test_records_of_other_tools_are_read(tmp_path):
     """They have lettered options in prompts, several results per sample, and failed samples."""
     lines = []
     for number, problem in enumerate(DATA):

@@ -1,8 +1,5 @@
 """Lists of labels without ids: first lines, headers, missing labels and texts."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import pytest
 
 from tests.answers.items import DATA, KEYS, LETTERS, make_source, read_choices, write_text
@@ -11,14 +8,14 @@ from winosmith.errors import FormatError
 
 
 @pytest.mark.parametrize("first", ["NA", "nan", "<NA>", "#N/A", "?", "[invalid]", '"NA"'])
-def test_list_may_begin_with_a_missing_or_invalid_label(first: str) -> None:
+def test_list_may_begin_with_a_missing_or_invalid_label(first):
     path = make_source("m.lst", "\n".join([first, *(LETTERS[key] for key in KEYS[1:])]))
     found = {name: one.choice for name, one in answers.read(path, DATA)["m"].by_id.items()}
     first_choice = {DATA.ids[0]: None} if first in ("?", "[invalid]") else {}
     assert found == first_choice | dict(zip(DATA.ids[1:], KEYS[1:], strict=True))
 
 
-def test_list_may_have_a_header_or_option_texts() -> None:
+def test_list_may_have_a_header_or_option_texts():
     plain = Dataset(DATA.problems[::2])
     for first in ("prediction\n", "llama-3.1 (8B)\n", ""):
         texts = "\n".join(p.options[p.answer or 0] for p in plain)
@@ -28,7 +25,7 @@ def test_list_may_have_a_header_or_option_texts() -> None:
         answers.read(path, plain)
 
 
-def test_quotes_are_removed_only_around_whole_lines() -> None:
+def test_quotes_are_removed_only_around_whole_lines():
     options = ('It said "no"', 'It said "yes"', "red, blue")
     items = Dataset(Problem(f"q{at}", f"Why {at}?", options, 0, blank=None) for at in range(3))
     assert read_choices(
@@ -36,7 +33,7 @@ def test_quotes_are_removed_only_around_whole_lines() -> None:
     )["m"] == [0, 1, 2]
 
 
-def test_zero_among_letters_is_invalid(tmp_path: Path) -> None:
+def test_zero_among_letters_is_invalid(tmp_path):
     """A 0 means "no answer" among letters; among numbers, the count may start at 0."""
     letters = [LETTERS[key] for key in KEYS]
     path = write_text(tmp_path / "m.lst", "\n".join(["0", *letters[1:]]))
@@ -46,7 +43,7 @@ def test_zero_among_letters_is_invalid(tmp_path: Path) -> None:
         answers.read(path, DATA)
 
 
-def test_list_without_a_readable_label_is_refused() -> None:
+def test_list_without_a_readable_label_is_refused():
     """Otherwise, twelve unreadable answers would count as incorrect."""
     path = make_source("m.lst", "\n".join("一二三四"[key] for key in KEYS))
     with pytest.raises(FormatError, match="no answer is an option letter"):
@@ -56,7 +53,7 @@ def test_list_without_a_readable_label_is_refused() -> None:
 @pytest.mark.parametrize(
     "lines", [["prediction", *"AB"], ["gpt", "A", "", "C"], ["gpt", "A", "B", ""]]
 )
-def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str]) -> None:
+def test_header_of_a_list_with_missing_labels_is_refused(lines):
     """It would be read as the first answer, and each label would belong to the next problem."""
     path = make_source("m.lst", "".join(f"{line}\n" for line in lines))
     with pytest.raises(FormatError, match="may be a header, or an invalid answer"):
@@ -74,9 +71,7 @@ def test_header_of_a_list_with_missing_labels_is_refused(lines: list[str]) -> No
         ["ox", "cat", "В", "ox", "cat", "dog"],
     ],
 )
-def test_letters_that_look_like_those_of_another_script_are_refused(
-    letters: Sequence[str], tmp_path: Path
-) -> None:
+def test_letters_that_look_like_those_of_another_script_are_refused(letters, tmp_path):
     """The Cyrillic В is third. С is not among three options, so it was written for a C."""
     items = Dataset(Problem(n, f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123456")
     with pytest.raises(FormatError, match=r"letters of several scripts.* in most rows.* in lin"):
@@ -85,7 +80,7 @@ def test_letters_that_look_like_those_of_another_script_are_refused(
     assert [one.choice for one in found.predictions] == [0, 1, 2, 0, 1, 2]
 
 
-def test_cyrillic_reply_to_options_in_cyrillic_is_only_invalid(tmp_path: Path) -> None:
+def test_cyrillic_reply_to_options_in_cyrillic_is_only_invalid(tmp_path):
     """It is no sign of another alphabet. One letter of a third script is refused with a remedy."""
     items = Dataset(Problem(n, f"{n}?", ("вол", "кот", "пёс"), 0, blank=None) for n in "123456")
     texts = ["вол", "кот", "пёс", "А", "кот", "вол"]
@@ -97,7 +92,7 @@ def test_cyrillic_reply_to_options_in_cyrillic_is_only_invalid(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("end", [".0", ".00", ",00"])
-def test_decimal_zeros_are_ignored(end: str, tmp_path: Path) -> None:
+def test_decimal_zeros_are_ignored(end, tmp_path):
     path = write_text(tmp_path / "m.lst", "\n".join(f"{key + 1}{end}" for key in KEYS))
     items = Dataset(DATA.problems[::2])
     with pytest.raises(FormatError, match="the list has 12 labels, but there are 6"):
@@ -105,7 +100,7 @@ def test_decimal_zeros_are_ignored(end: str, tmp_path: Path) -> None:
     assert [one.choice for one in answers.read(path, DATA)["m"].predictions] == KEYS
 
 
-def test_many_letters_that_are_not_options_are_refused(tmp_path: Path) -> None:
+def test_many_letters_that_are_not_options_are_refused(tmp_path):
     """In some tests, every second item has the letters F, G, H and J."""
     letters = ["ABCDFGHJ"[key + 4 * (at % 2)] for at, key in enumerate(KEYS)]
     with pytest.raises(FormatError, match=r"6 of 12 labels, such as .* are letters beyond"):

@@ -97,7 +97,7 @@ metric_list: [{{metric: acc}}{more}]
 
 @pytest.mark.long
 @pytest.mark.models
-def test_lm_eval_samples_have_the_same_correct_answers(tmp_path: Path) -> None:
+def test_lm_eval_samples_have_the_same_correct_answers(tmp_path):
     installed("lm_eval")
     data = _quiz()
     file = write_jsonl(tmp_path / "quiz.jsonl", [_doc(problem) for problem in data])
@@ -140,7 +140,7 @@ for kind in ("eval", "json"):
 
 
 @pytest.mark.long
-def test_inspect_logs_with_shuffled_options_match_its_scores(tmp_path: Path) -> None:
+def test_inspect_logs_with_shuffled_options_match_its_scores(tmp_path):
     """Ids in the log are numbers of samples."""
     installed("inspect_ai")
     data = _quiz(6)
@@ -165,7 +165,7 @@ def test_inspect_logs_with_shuffled_options_match_its_scores(tmp_path: Path) -> 
     assert answers.read(plain, ours)["mockllm/model"].log.filter == "epoch 1"
 
 
-def test_rows_are_matched_by_text_not_by_id_or_order(tmp_path: Path) -> None:
+def test_rows_are_matched_by_text_not_by_id_or_order(tmp_path):
     data = _quiz()
     by_place = Dataset(replace(p, id=str(at)) for at, p in enumerate(data))
     rows = [
@@ -178,7 +178,7 @@ def test_rows_are_matched_by_text_not_by_id_or_order(tmp_path: Path) -> None:
     assert _read_choices(path, turned) == {"m": dict.fromkeys(turned.ids, 2)}
 
 
-def test_rows_of_copies_are_matched_by_id_or_order(tmp_path: Path) -> None:
+def test_rows_of_copies_are_matched_by_id_or_order(tmp_path):
     first = _quiz(1).problems[0]
     data = Dataset([first, replace(first, id="copy")])
     scores = {"q0": [-1, -2, -3, -4], "copy": [-2, -1, -3, -4]}
@@ -194,7 +194,7 @@ def test_rows_of_copies_are_matched_by_id_or_order(tmp_path: Path) -> None:
     assert found == {"m": {"q0": 1, "copy": 1, "q4": 0}}
 
 
-def test_scored_text_identifies_the_option(tmp_path: Path) -> None:
+def test_scored_text_identifies_the_option(tmp_path):
     """The task scores the options in another order than its record states."""
     data = _quiz(4)
     rows = [_sample(_doc(p), [-1, -2, -3, -4], p.options[::-1]) for p in data]
@@ -220,13 +220,7 @@ def test_scored_text_identifies_the_option(tmp_path: Path) -> None:
         ([-2, -1, -3], "ABC", "0", {}),
     ],
 )
-def test_highest_log_likelihood_is_the_choice(
-    scores: list[object],
-    ends: Sequence[str],
-    target: str,
-    chosen: dict[str, object],
-    tmp_path: Path,
-) -> None:
+def test_highest_log_likelihood_is_the_choice(scores, ends, target, chosen, tmp_path):
     """If the order of the options is unknown, the item is missing."""
     sure, asked = _quiz(5).problems[4], _quiz(1).problems[0]
     rows = [
@@ -238,7 +232,7 @@ def test_highest_log_likelihood_is_the_choice(
     assert found == {**chosen, "q4": 0}
 
 
-def test_replies_are_letters_or_option_texts(tmp_path: Path) -> None:
+def test_replies_are_letters_or_option_texts(tmp_path):
     data = _quiz(4)
     said = ["(B)", "c.", data[2].options[3].upper(), "I think it is B"]
     rows = [
@@ -249,7 +243,7 @@ def test_replies_are_letters_or_option_texts(tmp_path: Path) -> None:
     assert found == {"q0": 1, "q1": 2, "q2": 3, "q3": None}
 
 
-def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path: Path) -> None:
+def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path):
     data = Dataset(
         Problem(f"{at}", f"The {word} of the cup is that _ fell.", (f"jug{at}", "cup"), at % 2)
         for at, word in enumerate(["end", "point", "trouble", "luck"])
@@ -267,7 +261,7 @@ def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path: Path) -> None:
         _read_choices(path, moved)
 
 
-def test_rows_without_an_item_are_reported(tmp_path: Path) -> None:
+def test_rows_without_an_item_are_reported(tmp_path):
     data, other = _quiz(6), Problem("x", "Who?", ("ann", "bob"), 0, blank=None)
     rows = [_sample(_doc(p), [-1, -2, -3, -4][: len(p.options)], "ABCD"[: len(p.options)])
             for p in (*data, other)]  # fmt: skip
@@ -277,7 +271,7 @@ def test_rows_without_an_item_are_reported(tmp_path: Path) -> None:
     assert found == {tmp_path.name: dict.fromkeys(data.ids, 0)}
 
 
-def test_files_of_one_model_are_merged(tmp_path: Path) -> None:
+def test_files_of_one_model_are_merged(tmp_path):
     """Files of other data are reported; repeated answers are refused."""
     data = _quiz(6)
     rows = [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data]
@@ -321,7 +315,7 @@ def test_files_of_one_model_are_merged(tmp_path: Path) -> None:
         ("0\n1\n" * 6, ":1: 'q0': 0 is not a label: options are numbered from 1"),
     ],
 )
-def test_unreadable_logs_are_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_unreadable_logs_are_refused(text, message, tmp_path):
     path = tmp_path / "log.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(FormatError, match=f"(?i){message}"):
@@ -344,9 +338,7 @@ def test_unreadable_logs_are_refused(text: str, message: str, tmp_path: Path) ->
         ({"header.json": '{"eval": {}}', "samples/1.json": " " * (1 << 27)}, "300 times its size"),
     ],
 )
-def test_archive_that_is_not_a_log_is_refused(
-    parts: Mapping[str, str], message: str, tmp_path: Path
-) -> None:
+def test_archive_that_is_not_a_log_is_refused(parts, message, tmp_path):
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, text in parts.items():
@@ -355,7 +347,7 @@ def test_archive_that_is_not_a_log_is_refused(
         _read_choices(path, _quiz())
 
 
-def test_log_of_an_unfinished_run_is_read(tmp_path: Path) -> None:
+def test_log_of_an_unfinished_run_is_read(tmp_path):
     """Its archive has no header."""
     item = _quiz(1)[0]
     sample = {"id": 1, "epoch": 1, "input": item.sentence, "choices": item.options, "target": "A",
@@ -369,7 +361,7 @@ def test_log_of_an_unfinished_run_is_read(tmp_path: Path) -> None:
     assert [one.choice for one in found.predictions] == [0]
 
 
-def test_log_with_one_score_is_read(tmp_path: Path) -> None:
+def test_log_with_one_score_is_read(tmp_path):
     """The first versions of inspect_ai write `score`, not `scores`."""
     item = _quiz(1)[0]
     score = {"value": "C", "answer": "B"}
@@ -379,7 +371,7 @@ def test_log_with_one_score_is_read(tmp_path: Path) -> None:
     assert _read_choices(path, _quiz(1)) == {"m": {"q0": 1}}
 
 
-def test_picked_option_of_openai_evals_is_read(tmp_path: Path) -> None:
+def test_picked_option_of_openai_evals_is_read(tmp_path):
     """Without `picked`, the reply is the answer."""
     item = _quiz(1)[0]
     own = {"sampled": "It is C, surely.", "expected": "A", "correct": False,
@@ -400,9 +392,7 @@ def test_picked_option_of_openai_evals_is_read(tmp_path: Path) -> None:
         (("-5", "5", "$5", "–5"), "{} - {}"),
     ],
 )
-def test_a_letter_means_the_option_that_the_prompt_lists_with_it(
-    options: tuple[str, ...], mark: str, tmp_path: Path
-) -> None:
+def test_a_letter_means_the_option_that_the_prompt_lists_with_it(options, mark, tmp_path):
     """Options may be parts of others, equal or in any order; others may have the same question."""
     item = Problem("q", "Which is it?", options, 1, blank=None)
     other = replace(item, id="p", options=("1", "5"))  # the same question, and parts of options
@@ -423,7 +413,7 @@ def test_a_letter_means_the_option_that_the_prompt_lists_with_it(
 
 
 @pytest.mark.parametrize("ends", ["ABCD", ("blue", "red", "red", "green")])
-def test_equal_options_are_valid_answers(ends: Sequence[str], tmp_path: Path) -> None:
+def test_equal_options_are_valid_answers(ends, tmp_path):
     """A model that chooses one of several identical options gave an incorrect, valid answer."""
     data = Dataset([Problem("q", "Which?", ("blue", "red", "red", "green"), 0, blank=None)])
     sample = _sample(_doc(data[0]), [-4, -2, -1, -3], ends)
@@ -438,9 +428,7 @@ def test_equal_options_are_valid_answers(ends: Sequence[str], tmp_path: Path) ->
 
 @pytest.mark.parametrize("model", ["m", "other"])
 @pytest.mark.parametrize("second", [("flexible", "strict"), ("flexible",)])
-def test_files_are_read_with_the_same_filter(
-    second: Sequence[str], model: str, tmp_path: Path
-) -> None:
+def test_files_are_read_with_the_same_filter(second, model, tmp_path):
     """Also if the files belong to one model, or if a file has only one of the filters."""
     data, paths = _quiz(), []
     for name, items, filters in (
@@ -465,7 +453,7 @@ def test_files_are_read_with_the_same_filter(
                 assert other not in own.log.used
 
 
-def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:
+def test_the_target_decides_whether_letters_are_options(tmp_path):
     """If all options are letters, the requests may be the options or their letters."""
     data = Dataset(one for one in LETTERED if one.options[0] in "ABCD")
     for by_text in (False, True):
@@ -481,7 +469,7 @@ def test_the_target_decides_whether_letters_are_options(tmp_path: Path) -> None:
         assert not found.log.keys_differ
 
 
-def test_c_and_n_are_letters_if_c_is_graded_incorrect(tmp_path: Path) -> None:
+def test_c_and_n_are_letters_if_c_is_graded_incorrect(tmp_path):
     """A C that is graded correct, although the key differs, would mean "correct"."""
     items = _quiz(3)
     samples = [
@@ -496,7 +484,7 @@ def test_c_and_n_are_letters_if_c_is_graded_incorrect(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["letter", "text", "index"])
 @pytest.mark.parametrize("reply", ["letter", "text"])
-def test_replies_may_differ_in_kind_from_the_keys(target: str, reply: str, tmp_path: Path) -> None:
+def test_replies_may_differ_in_kind_from_the_keys(target, reply, tmp_path):
     """The options of every second item are letters; 90 % of replies decide the kind."""
 
     def write(problem: Problem, kind: str) -> str:
@@ -512,7 +500,7 @@ def test_replies_may_differ_in_kind_from_the_keys(target: str, reply: str, tmp_p
 
 
 @pytest.mark.parametrize("write", ["{}", "({})", "{}.", "**{}**"])
-def test_helm_letters_count_in_the_order_of_the_prompt(write: str, tmp_path: Path) -> None:
+def test_helm_letters_count_in_the_order_of_the_prompt(write, tmp_path):
     """The references of the items are in another order."""
     data, states = _quiz(4), []
     for p in data:
@@ -530,7 +518,7 @@ def test_helm_letters_count_in_the_order_of_the_prompt(write: str, tmp_path: Pat
     assert answers.read(path, data)["run"].log.keys_differ == ()
 
 
-def test_reply_without_a_helm_mapping_is_a_letter(tmp_path: Path) -> None:
+def test_reply_without_a_helm_mapping_is_a_letter(tmp_path):
     """It may also be the text of another option."""
     states = [
         {
@@ -551,7 +539,7 @@ def test_reply_without_a_helm_mapping_is_a_letter(tmp_path: Path) -> None:
     assert _read_choices(path, LETTERED) == {"run": {p.id: p.answer for p in LETTERED}}
 
 
-def test_compressed_logs_in_a_folder_are_read(tmp_path: Path) -> None:
+def test_compressed_logs_in_a_folder_are_read(tmp_path):
     data = _quiz(2)
     path = write_jsonl(tmp_path / "m" / "samples_a.jsonl",
                     [_sample(_doc(p), [-1, -2, -3, -4], "ABCD") for p in data])  # fmt: skip
@@ -560,7 +548,7 @@ def test_compressed_logs_in_a_folder_are_read(tmp_path: Path) -> None:
     assert _read_choices(tmp_path, data) == {"m": dict.fromkeys(data.ids, 0)}
 
 
-def test_numeric_option_labels_match_the_keys(tmp_path: Path) -> None:
+def test_numeric_option_labels_match_the_keys(tmp_path):
     """In ARC, some items have the labels 1 to 4, others A to D."""
     data = _quiz()
     samples = []
@@ -574,7 +562,7 @@ def test_numeric_option_labels_match_the_keys(tmp_path: Path) -> None:
     assert [*_read_choices(path, data)["m"].values()] == [*data.answers]
 
 
-def test_targets_are_indices_of_requests(tmp_path: Path) -> None:
+def test_targets_are_indices_of_requests(tmp_path):
     """In SciQ, the correct option is the last request, but may be any option of the data."""
     data, samples = _quiz(), []
     for problem in data:
@@ -590,7 +578,7 @@ def test_targets_are_indices_of_requests(tmp_path: Path) -> None:
     assert found.log.keys_differ == ()
 
 
-def test_hellaswag_is_matched_by_its_original_texts(tmp_path: Path) -> None:
+def test_hellaswag_is_matched_by_its_original_texts(tmp_path):
     """The task removes marks, and adds its texts to the record."""
     marked = [{"ind": at, "ctx": f"[header] How to bake {at} [title] Mix.", "label": f"{at % 4}",
                "endings": [f"[substeps] Add {end} {at}." for end in ("rye", "oil", "ice", "tea")]}
@@ -611,7 +599,7 @@ def test_hellaswag_is_matched_by_its_original_texts(tmp_path: Path) -> None:
         answers.read(write_jsonl(path, samples), marked)
 
 
-def test_reply_with_one_options_letter_and_anothers_text_is_invalid(tmp_path: Path) -> None:
+def test_reply_with_one_options_letter_and_anothers_text_is_invalid(tmp_path):
     data, samples = _quiz(), list[dict[str, Any]]()
     for at, item in enumerate(data):
         text = item.options[(0, 1)[at % 2]]
@@ -620,7 +608,7 @@ def test_reply_with_one_options_letter_and_anothers_text_is_invalid(tmp_path: Pa
     assert [*_read_choices(path, data)["m"].values()] == [0, None] * (len(data) // 2)
 
 
-def test_log_whose_keys_are_letters_beyond_the_options_is_refused(tmp_path: Path) -> None:
+def test_log_whose_keys_are_letters_beyond_the_options_is_refused(tmp_path):
     """Every second item has the letters F, G, H and J, which the log does not map to options."""
     data, samples = _quiz(), list[dict[str, Any]]()
     for at, item in enumerate(data):

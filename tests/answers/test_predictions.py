@@ -28,7 +28,7 @@ def written(path: Path) -> Path:
     return file
 
 
-def test_prediction_file_round_trip(tmp_path: Path) -> None:
+def test_prediction_file_round_trip(tmp_path):
     """Predictions, solver, parameters and the data's digest are a round trip."""
     found = answers.read_predictions(written(tmp_path))
     assert found.predictions == predictions()
@@ -46,9 +46,7 @@ def test_prediction_file_round_trip(tmp_path: Path) -> None:
         unique_by=lambda made: made[0],
     )
 )
-def test_any_id_and_finite_score_is_a_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, list[float]]]
-) -> None:
+def test_any_id_and_finite_score_is_a_round_trip(tmp_path_factory, made):
     file = tmp_path_factory.mktemp("any") / "p.jsonl"
     dataset = Dataset(
         Problem(name, "A _ b.", tuple(map(str, range(len(scores))))) for name, scores in made
@@ -58,7 +56,7 @@ def test_any_id_and_finite_score_is_a_round_trip(
     assert answers.read_predictions(file, dataset).predictions == tuple(given_)
 
 
-def test_ties_and_invalid_answers_are_a_round_trip(tmp_path: Path) -> None:
+def test_ties_and_invalid_answers_are_a_round_trip(tmp_path):
     made = [
         Prediction(p.id, 0, (0.5, 0.5) if n % 2 else (), (0, 1)) for n, p in enumerate(PROBLEMS)
     ]
@@ -69,14 +67,14 @@ def test_ties_and_invalid_answers_are_a_round_trip(tmp_path: Path) -> None:
     assert answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS).predictions == tuple(made)
 
 
-def test_tie_with_a_nonexistent_option_is_refused(tmp_path: Path) -> None:
+def test_tie_with_a_nonexistent_option_is_refused(tmp_path):
     lines = [f'{{"id":"{p.id}","choice":0,"tied":[0,2]}}' for p in PROBLEMS]
     (tmp_path / "p.jsonl").write_text("\n".join(lines), "utf-8")
     with pytest.raises(DataError, match=r"the choice 2 of '0-0' is not one of 2 options"):
         answers.read_predictions(tmp_path / "p.jsonl", PROBLEMS)
 
 
-def test_predictions_are_returned_in_the_order_of_problems(tmp_path: Path) -> None:
+def test_predictions_are_returned_in_the_order_of_problems(tmp_path):
     file = tmp_path / "p.jsonl"
     answers.write_predictions(predictions()[::-1], file, PROBLEMS, solver="mine")
     header, *lines = file.read_text("utf-8").splitlines()
@@ -84,14 +82,14 @@ def test_predictions_are_returned_in_the_order_of_problems(tmp_path: Path) -> No
     assert answers.read_predictions(file, PROBLEMS).predictions == predictions()
 
 
-def test_files_do_not_depend_on_the_answers_of_problems(tmp_path: Path) -> None:
+def test_files_do_not_depend_on_the_answers_of_problems(tmp_path):
     one, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     answers.write_predictions(predictions(), one, PROBLEMS, solver="mine")
     answers.write_predictions(predictions(), other, PROBLEMS.blind(), solver="mine")
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_file_without_a_header_is_read(tmp_path: Path) -> None:
+def test_file_without_a_header_is_read(tmp_path):
     file = tmp_path / "theirs.jsonl"
     file.write_text("".join(f'{{"id": "{p.id}", "choice": 1}}\n' for p in PROBLEMS), "utf-8")
     found = answers.read_predictions(file, PROBLEMS)
@@ -144,9 +142,7 @@ LINE = '{"id":"0-0","choice":0}'
         ("\n", "the file is empty"),
     ],
 )
-def test_invalid_lines_are_reported_with_their_place(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_invalid_lines_are_reported_with_their_place(tmp_path, text, message):
     (tmp_path / "bad").write_text(text, "utf-8")
     with pytest.raises(FormatError, match=message):
         answers.read_predictions(tmp_path / "bad")
@@ -159,23 +155,21 @@ def test_invalid_lines_are_reported_with_their_place(
         ((*PROBLEMS.ids, "x", "y"), r"2 predictions with an unknown id \('x', 'y'\)$"),
     ],
 )
-def test_missing_and_extra_predictions_are_refused(
-    tmp_path: Path, ids: tuple[str, ...], message: str
-) -> None:
+def test_missing_and_extra_predictions_are_refused(tmp_path, ids, message):
     file = tmp_path / "p.jsonl"
     file.write_text("".join(json.dumps({"id": i, "choice": 0}) + "\n" for i in ids), "utf-8")
     with pytest.raises(DataError, match=message):
         answers.read_predictions(file, PROBLEMS)
 
 
-def test_truncated_file_is_refused(tmp_path: Path) -> None:
+def test_truncated_file_is_refused(tmp_path):
     file = written(tmp_path)
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:-3]) + "\n", "utf-8")
     with pytest.raises(FormatError, match="announces 10 predictions, but 7 follow"):
         answers.read_predictions(file, PROBLEMS)
 
 
-def test_refused_predictions_leave_no_file(tmp_path: Path) -> None:
+def test_refused_predictions_leave_no_file(tmp_path):
     with pytest.raises(DataError, match="1 of 10 problems have no prediction"):
         answers.write_predictions(predictions()[1:], tmp_path / "p", PROBLEMS, solver="mine")
     (tmp_path / "no").touch()
@@ -184,7 +178,7 @@ def test_refused_predictions_leave_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "no"]
 
 
-def test_choice_may_be_a_whole_float(tmp_path: Path) -> None:
+def test_choice_may_be_a_whole_float(tmp_path):
     """In a column of whole numbers with gaps, pandas writes 1.0."""
     path = tmp_path / "m.jsonl"
     path.write_text('{"id":"0","choice":1.0}\n{"id":"1","choice":null}\n', "utf-8")
@@ -193,7 +187,7 @@ def test_choice_may_be_a_whole_float(tmp_path: Path) -> None:
     assert isinstance(found[0].choice, int)
 
 
-def test_choices_that_count_from_1_are_refused(tmp_path: Path) -> None:
+def test_choices_that_count_from_1_are_refused(tmp_path):
     items = make_twins(2)
     lines = [json.dumps({"id": p.id, "choice": (p.answer or 0) + 1}) for p in items]
     path = tmp_path / "m.jsonl"

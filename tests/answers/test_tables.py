@@ -3,9 +3,7 @@
 import json
 import re
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from unicodedata import normalize
 
 import pandas as pd
@@ -26,7 +24,7 @@ from winosmith import Dataset, Problem, answers, formats, metrics
 from winosmith.errors import DataError, FormatError
 
 
-def test_number_that_is_another_options_text_is_refused(tmp_path: Path) -> None:
+def test_number_that_is_another_options_text_is_refused(tmp_path):
     """Here, "1" may mean the first option or the last, but "2" is the second in both ways."""
     items = Dataset([Problem("q", "How many?", ("3", "2", "1"), 0, blank=None)])
     path = write_text(tmp_path / "gpt.json", '{"q": "1"}')
@@ -35,7 +33,7 @@ def test_number_that_is_another_options_text_is_refused(tmp_path: Path) -> None:
     assert answers.read(write_text(path, '{"q": "2"}'), items)["gpt"].predictions[0].choice == 1
 
 
-def test_columns_without_answers_are_omitted_with_a_note(tmp_path: Path) -> None:
+def test_columns_without_answers_are_omitted_with_a_note(tmp_path):
     path = write_text(tmp_path / "t.csv", "id\tgold\tm\tasked\nq0\tA\tB\tWho?\nq1\tA\tA\tWhy?\n")
     with pytest.warns(formats.ReadingNote) as notes:
         assert [*answers.read(path, DATA)] == ["m"]
@@ -67,7 +65,7 @@ def test_columns_without_answers_are_omitted_with_a_note(tmp_path: Path) -> None
         (None, "The items' ids are '0', '1', '2', …: if the data have a column of ids, name it"),
     ],
 )
-def test_column_that_contains_the_ids_is_suggested(name: str | None, advice: str) -> None:
+def test_column_that_contains_the_ids_is_suggested(name, advice):
     """If no column contains them, the message lists the ids of the items."""
     rows = [{"question": f"Who {at}?", "A": "x", "B": "y", "answer": "A"} for at in range(9)]
     start = "q" if name == "Ref" else "x"
@@ -97,9 +95,7 @@ def test_column_that_contains_the_ids_is_suggested(name: str | None, advice: str
         ({"gpt": "AB" * 5, "mark": "10" * 5, "tries": "1231231231"}, ["gpt"]),
     ],
 )  # fmt: skip
-def test_numbers_are_answers_if_90_percent_are_options(
-    columns: dict[str, Sequence[object]], models: list[str]
-) -> None:
+def test_numbers_are_answers_if_90_percent_are_options(columns, models):
     """The other column of the table has letters."""
     items = Dataset(
         Problem(f"q{at}", f"What is {at} + 10?", (f"{at + 10}", f"{at + 11}"), 0, blank=None)
@@ -115,7 +111,7 @@ def test_numbers_are_answers_if_90_percent_are_options(
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_numbers_of_options_next_to_letters_are_refused(first: int) -> None:
+def test_numbers_of_options_next_to_letters_are_refused(first):
     """The letters may be groups, and the numbers answers."""
     letters = [LETTERS[at % 3] for at in range(len(DATA))]
     table = pd.DataFrame({"id": DATA.ids, "llama": [key + first for key in KEYS], "team": letters})
@@ -123,7 +119,7 @@ def test_numbers_of_options_next_to_letters_are_refused(first: int) -> None:
         answers.read(table, DATA)
 
 
-def test_numbers_that_contradict_the_grades_are_refused() -> None:
+def test_numbers_that_contradict_the_grades_are_refused():
     """Seconds would be the answers, and the grades omitted; a few other grades may be errors."""
     said = [(key + at // 6) % 4 for at, key in enumerate(KEYS)]
     grades = [int(one == key) for one, key in zip(said, KEYS, strict=True)]
@@ -135,7 +131,7 @@ def test_numbers_that_contradict_the_grades_are_refused() -> None:
         answers.read(table, DATA)
 
 
-def test_c_and_i_are_letters_of_nine_options() -> None:
+def test_c_and_i_are_letters_of_nine_options():
     """With fewer options, they mean "correct" and "incorrect"."""
     options = tuple(f"mark {at}" for at in range(9))
     items = Dataset(Problem(f"q{at}", f"Which {at}?", options, 0, blank=None) for at in range(2))
@@ -152,14 +148,7 @@ def test_c_and_i_are_letters_of_nine_options() -> None:
     ],
 )
 @pytest.mark.parametrize("container", ["csv", "jsonl", "table"])
-def test_long_tables_are_read(
-    model: str,
-    item: str,
-    answer: str,
-    write: Callable[[Problem, int], str],
-    container: str,
-    tmp_path: Path,
-) -> None:
+def test_long_tables_are_read(model, item, answer, write, container, tmp_path):
     data = Dataset(DATA.problems[::2])
     said = {"a": KEYS[::2], "b": [(key + at % 3) % 4 for at, key in enumerate(KEYS[::2])]}
     rows = [
@@ -179,7 +168,7 @@ def test_long_tables_are_read(
 
 
 @pytest.mark.parametrize("marks", [("1", "0"), ("1.0", "0.0"), ("True", "False"), ("1,0", "0,0")])
-def test_long_table_may_have_grades(marks: tuple[str, str]) -> None:
+def test_long_table_may_have_grades(marks):
     """An incorrect answer is read as a tie of all other options, so it is never correct."""
     rows = [
         f"{m};{p.id};{marks[at % 3 == n]}" for at, p in enumerate(DATA) for n, m in enumerate("ab")
@@ -191,7 +180,7 @@ def test_long_table_may_have_grades(marks: tuple[str, str]) -> None:
         assert right == [float(at % 3 != n) for at in range(12)]
 
 
-def test_column_named_model_may_contain_answers(tmp_path: Path) -> None:
+def test_column_named_model_may_contain_answers(tmp_path):
     path = write_text(tmp_path / "m.csv", "id,human,model\nq0,A,B\nq1,C,D\n")
     found = {
         name: [p.choice for p in of.predictions] for name, of in answers.read(path, DATA).items()
@@ -202,7 +191,7 @@ def test_column_named_model_may_contain_answers(tmp_path: Path) -> None:
         answers.read(path, DATA)
 
 
-def test_model_name_may_be_a_letter_of_an_option() -> None:
+def test_model_name_may_be_a_letter_of_an_option():
     """Most cells of `model` aren't options, so all are names, whatever the order of the rows."""
     said = [("q0", "gpt", "A"), ("q2", "gpt", "B"), ("q4", "gpt", "C"), ("q6", "gpt", "D"),
             ("q0", "A", "B")]  # fmt: skip
@@ -214,7 +203,7 @@ def test_model_name_may_be_a_letter_of_an_option() -> None:
         assert choices == {"gpt": {"q0": 0, "q2": 1, "q4": 2, "q6": 3}, "A": {"q0": 1}}
 
 
-def test_json_layouts_of_several_models_are_equivalent() -> None:
+def test_json_layouts_of_several_models_are_equivalent():
     said = {"a": [LETTERS[key] for key in KEYS], "b": list("ABC" * 4)}
     by_model = {name: dict(zip(DATA.ids, own, strict=True)) for name, own in said.items()}
     by_id = {name: {model: own[name] for model, own in by_model.items()} for name in DATA.ids}
@@ -226,7 +215,7 @@ def test_json_layouts_of_several_models_are_equivalent() -> None:
                 for model, of in found.items()} == said  # fmt: skip
 
 
-def test_ids_may_be_an_unnamed_index_or_the_questions() -> None:
+def test_ids_may_be_an_unnamed_index_or_the_questions():
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"m": letters}, index=list(DATA.ids))
     asked = pd.DataFrame({"question": [p.sentence for p in DATA], "m": letters})
@@ -238,7 +227,7 @@ def test_ids_may_be_an_unnamed_index_or_the_questions() -> None:
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
-def test_scores_may_have_decimal_commas(mark: str) -> None:
+def test_scores_may_have_decimal_commas(mark):
     rows = [[p.id, *(f"{-0.53 - (at != key):.2f}".replace(".", ",") for at in range(4))]
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     head = ["id", *(f"score{n}" for n in range(1, 5))]
@@ -249,13 +238,13 @@ def test_scores_may_have_decimal_commas(mark: str) -> None:
 
 
 @pytest.mark.parametrize("letters", ["ABCD", "أبجد", "أبتث", "アイウエ", "イロハニ"])
-def test_best_matching_alphabet_order_is_used(letters: str) -> None:
+def test_best_matching_alphabet_order_is_used(letters):
     """Arabic and Japanese letters have two orders; イ is second or first."""
     rows = (f"{name},{letters[key]}\n" for name, key in zip(DATA.ids, KEYS, strict=True))
     assert read_choices(make_source("m.csv", "id,m\n" + "".join(rows)))["m"] == KEYS
 
 
-def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> None:
+def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path):
     """Each answer would belong to another item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(f"{at + 1},A\n" for at in range(12)))
@@ -281,7 +270,7 @@ def test_answer_ids_from_1_are_refused_for_item_ids_from_0(tmp_path: Path) -> No
         ("is_correct", "true false " * 6, ["gpt", "llama"]),
     ],
 )
-def test_columns_about_the_items_are_omitted(head: str, column: str, models: list[str]) -> None:
+def test_columns_about_the_items_are_omitted(head, column, models):
     cells = zip(DATA.ids, column.split(), KEYS, strict=True)
     rows = [f"{name},{cell},{LETTERS[key]},A" for name, cell, key in cells]
     path = make_source("m.csv", "\n".join([f"id,{head},gpt,llama", *rows]))
@@ -291,7 +280,7 @@ def test_columns_about_the_items_are_omitted(head: str, column: str, models: lis
     assert [one.choice for one in found["gpt"].predictions] == KEYS
 
 
-def test_grades_next_to_times_are_read() -> None:
+def test_grades_next_to_times_are_read():
     """Times aren't options, even if one is 1.0."""
     rows = [f"{name},{at / 2 + 0.5},{at % 2}" for at, name in enumerate(DATA.ids)]
     path = make_source("m.csv", "\n".join(["id,time,correct", *rows]))
@@ -300,7 +289,7 @@ def test_grades_next_to_times_are_read() -> None:
     assert [found[p.id].credit(p.answer) for p in DATA] == [0.0, 1.0] * 6
 
 
-def test_thousands_separators_are_not_decimal_commas() -> None:
+def test_thousands_separators_are_not_decimal_commas():
     """An option's text takes precedence."""
     items = Dataset(
         Problem(name, f"How many {name}?", options, 0, blank=None)
@@ -312,16 +301,16 @@ def test_thousands_separators_are_not_decimal_commas() -> None:
 
 
 @pytest.mark.parametrize("answer", ["'d", "*a", "“b"])
-def test_markup_on_one_side_is_not_removed(answer: str) -> None:
+def test_markup_on_one_side_is_not_removed(answer):
     assert read_choices(make_source("m.csv", f"id,m\nq0,{answer}\nq2,A\n"))["m"] == [None, 0]
 
 
-def test_c_and_n_without_i_are_letters() -> None:
+def test_c_and_n_without_i_are_letters():
     """C means "correct" only if I, for "incorrect", occurs too."""
     assert read_choices(make_source("m.csv", "id,m\nq0,C\nq1,N\nq2,C\n"))["m"] == [2, None, 2]
 
 
-def test_id_column_takes_precedence_over_the_index() -> None:
+def test_id_column_takes_precedence_over_the_index():
     """An index with duplicates is never the ids."""
     letters = [LETTERS[key] for key in KEYS]
     for index in ([f"row{at}" for at in range(12)], ["x"] * 12):
@@ -342,9 +331,7 @@ def test_id_column_takes_precedence_over_the_index() -> None:
         ("gpt", "ABCD" * 3, ["gpt"]),
     ],
 )
-def test_column_named_answer_may_contain_answers(
-    other: str, cells: Sequence[object], models: list[str]
-) -> None:
+def test_column_named_answer_may_contain_answers(other, cells, models):
     """It must differ from the keys, and no other column may have letters.
 
     The model is then named after the file.
@@ -375,7 +362,7 @@ def test_column_named_answer_may_contain_answers(
         ("answer", "1324", "'answer' may be a key or a model: name each column after its model"),
     ],
 )
-def test_numbers_that_may_be_answers_are_refused(head: str, answer: str, message: str) -> None:
+def test_numbers_that_may_be_answers_are_refused(head, answer, message):
     """Such as 1 to 3 tries or tokens, next to letters, or next to what may be keys."""
     rows = [f"{name},{(answer * 3)[at]},{at % 3 + 1}" for at, name in enumerate(DATA.ids)]
     path = make_source("m.csv", "\n".join([f"id,{head},tries", *rows]))
@@ -383,7 +370,7 @@ def test_numbers_that_may_be_answers_are_refused(head: str, answer: str, message
         answers.read(path, DATA)
 
 
-def test_columns_of_options_are_no_models_if_some_options_are_equal() -> None:
+def test_columns_of_options_are_no_models_if_some_options_are_equal():
     """The text of the third option is then also that of the second."""
     data = Dataset(
         Problem(
@@ -398,7 +385,7 @@ def test_columns_of_options_are_no_models_if_some_options_are_equal() -> None:
 
 @pytest.mark.parametrize("correct", [True, False])
 @pytest.mark.parametrize("head", ["answer", "label", "gold"])
-def test_keys_and_grades_next_to_a_prediction_are_compared(head: str, correct: bool) -> None:
+def test_keys_and_grades_next_to_a_prediction_are_compared(head, correct):
     """The log of a table lists differing keys, and grades that contradict the answers."""
     rows = [f"{p.id},{(key + (at < 2)) % 4},{LETTERS[key]},{correct or at > 0}"
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
@@ -409,7 +396,7 @@ def test_keys_and_grades_next_to_a_prediction_are_compared(head: str, correct: b
 
 
 @pytest.mark.parametrize("head", ["gold", "target", "y_true", "gold_answer", "answer"])
-def test_keys_in_a_table_are_compared_with_the_data(head: str) -> None:
+def test_keys_in_a_table_are_compared_with_the_data(head):
     """As in a log, differing items are listed, and the keys of the data count."""
     rows = [f"{p.id},{LETTERS[(key + (at < 2)) % 4]},{LETTERS[key]}"
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
@@ -420,7 +407,7 @@ def test_keys_in_a_table_are_compared_with_the_data(head: str) -> None:
     assert (found.log.keys_differ, found.log.keys_compared) == (("q0", "q1"), 12)
 
 
-def test_answers_inside_a_run_object_are_read() -> None:
+def test_answers_inside_a_run_object_are_read():
     letters = [LETTERS[key] for key in KEYS]
     by_id = dict(zip(DATA.ids, letters, strict=True))
     records = [{"id": name, "answer": letter} for name, letter in by_id.items()]
@@ -433,7 +420,7 @@ def test_answers_inside_a_run_object_are_read() -> None:
     assert [one.choice for one in next(iter(found.values())).predictions] == KEYS
 
 
-def test_ids_may_differ_in_case_or_unicode_form() -> None:
+def test_ids_may_differ_in_case_or_unicode_form():
     """The columns `variable` and `value` are those of pandas' `melt`."""
     table = pd.DataFrame({"id": [name.upper() for name in DATA.ids]})
     table = table.assign(gpt=[LETTERS[key] for key in KEYS], llama="A").melt(id_vars="id")
@@ -446,7 +433,7 @@ def test_ids_may_differ_in_case_or_unicode_form() -> None:
         assert {*answers.read(table, items)["m"].by_id} == {*items.ids}
 
 
-def test_answers_to_unknown_items_are_refused_unless_partial() -> None:
+def test_answers_to_unknown_items_are_refused_unless_partial():
     rows = [f"{problem.id},{LETTERS[key]}" for problem, key in zip(DATA, KEYS, strict=True)]
     path = make_source("m.csv", "\n".join(["id,gpt", *rows]))
     few = DATA.select(range(3))
@@ -456,7 +443,7 @@ def test_answers_to_unknown_items_are_refused_unless_partial() -> None:
         assert metrics.grade_models(path, few, partial=True)["gpt"].credit.tolist() == [1, 1, 1]
 
 
-def test_column_of_keys_is_refused_as_a_model() -> None:
+def test_column_of_keys_is_refused_as_a_model():
     """Next to probabilities, it is the only column with letters."""
     rows = [
         f"{p.id},{LETTERS[key]},0.{at}1" for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))
@@ -468,7 +455,7 @@ def test_column_of_keys_is_refused_as_a_model() -> None:
         assert read_choices(path, DATA.blind())["gold"] == KEYS
 
 
-def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused() -> None:
+def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused():
     """Such as column 5 in the results of MMLU's own script."""
     rows = [[f"q{at}", "ABCD"[KEYS[at]], at % 2 == 0] for at in range(12)]
     text = "".join(",".join(map(str, row)) + "\n" for row in [["0", "5", "davinci_correct"], *rows])
@@ -478,7 +465,7 @@ def test_a_column_that_equals_the_keys_but_not_the_grades_is_refused() -> None:
     assert [*graded] == ["5"]
 
 
-def test_columns_of_options_are_not_read_as_grades() -> None:
+def test_columns_of_options_are_not_read_as_grades():
     """If exactly one per row is true, the columns may be options, not models."""
     columns = {LETTERS[at]: [key == at for key in KEYS] for at in range(4)}
     table = pd.DataFrame({"id": DATA.ids, **columns})
@@ -488,7 +475,7 @@ def test_columns_of_options_are_not_read_as_grades() -> None:
     assert [*answers.read(table, DATA)] == [*"ABCD"]
 
 
-def test_grades_of_items_with_letter_options_match_answers() -> None:
+def test_grades_of_items_with_letter_options_match_answers():
     said = [(key + at // 6) % 4 for at, key in enumerate(KEYS)]
     table = [{"id": p.id, "answer": LETTERS[own], "is_correct": own == p.answer}
              for p, own in zip(DATA, said, strict=True)]  # fmt: skip
@@ -498,7 +485,7 @@ def test_grades_of_items_with_letter_options_match_answers() -> None:
     assert found.log == answers.Log()
 
 
-def test_constant_numbers_next_to_letters_are_not_answers() -> None:
+def test_constant_numbers_next_to_letters_are_not_answers():
     """Such a column may be the number of attempts."""
     table = pd.DataFrame({"id": DATA.ids, "gpt": [LETTERS[key] for key in KEYS], "attempts": 1})
     with pytest.warns(formats.ReadingNote, match="'attempts' has numbers"):
@@ -507,7 +494,7 @@ def test_constant_numbers_next_to_letters_are_not_answers() -> None:
     assert [*answers.read(table, DATA)] == ["gpt"]
 
 
-def test_id_column_is_the_one_that_matches_most_items() -> None:
+def test_id_column_is_the_one_that_matches_most_items():
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"gpt": letters, "Frage": DATA.ids})
     records = {str(at): {"question_id": p.id, "gpt": LETTERS[key]}
@@ -517,21 +504,21 @@ def test_id_column_is_the_one_that_matches_most_items() -> None:
         assert read_choices(given)["gpt"] == KEYS
 
 
-def test_ambiguous_number_with_decimal_comma_is_refused() -> None:
+def test_ambiguous_number_with_decimal_comma_is_refused():
     """Here, "1,0" may mean the first option or the text 1."""
     items = Dataset([Problem("q", "How many?", ("2", "1", "3"), 0, blank=None)])
     with pytest.raises(FormatError, match="1,0 may mean option 1 or the text of option 2"):
         answers.read(make_source("m.csv", "id;m\nq;1,0\n"), items)
 
 
-def test_scores_next_to_other_answer_columns_are_ignored() -> None:
+def test_scores_next_to_other_answer_columns_are_ignored():
     """Only records without other keys are winosmith's own."""
     table = [{"id": p.id, "pred": LETTERS[key], "scores": [0.1, 0.2]}
              for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     assert [*read_choices(table).values()] == [KEYS]
 
 
-def test_incomplete_answer_ids_from_1_are_refused(tmp_path: Path) -> None:
+def test_incomplete_answer_ids_from_1_are_refused(tmp_path):
     """Each answer would belong to the next item."""
     items = Dataset(replace(p, id=str(at)) for at, p in enumerate(DATA))
     for ids in ([*range(1, 12)], [1, 2, 3, 4, 5, 6, 8, 12], [1, 2, 3, 4]):
@@ -544,7 +531,7 @@ def test_incomplete_answer_ids_from_1_are_refused(tmp_path: Path) -> None:
     assert [*answers.read(path, items)["m"].by_id] == ["1", "2", "3"]
 
 
-def test_letters_for_options_in_another_order_are_refused() -> None:
+def test_letters_for_options_in_another_order_are_refused():
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
     rows = [{"id": p.id, "options": [*p.options][::-1], "m": "A"} for p in items]
     with pytest.raises(FormatError, match=r"the options of 'q1', .* are in another order"):
@@ -553,7 +540,7 @@ def test_letters_for_options_in_another_order_are_refused() -> None:
     assert read_choices(rows, items)["m"] == [2, 1, 0]
 
 
-def test_rows_with_the_question_of_another_item_are_refused() -> None:
+def test_rows_with_the_question_of_another_item_are_refused():
     """For example, the ids of a shuffled copy of the data."""
     shifted = [*DATA[1:], DATA[0]]
     rows = [
@@ -563,7 +550,7 @@ def test_rows_with_the_question_of_another_item_are_refused() -> None:
         answers.read(rows, DATA)
 
 
-def test_answer_may_be_the_question_of_another_item() -> None:
+def test_answer_may_be_the_question_of_another_item():
     """In a vocabulary quiz in both directions, each option is also a question."""
     words = {"cat": "Katze", "dog": "Hund", "ox": "Ochse"}
     pairs = [*words.items(), *((two, one) for one, two in words.items())]
@@ -591,9 +578,7 @@ def test_answer_may_be_the_question_of_another_item() -> None:
     ],
 )
 @pytest.mark.parametrize("reply", [{"m": "A"}, {"score1": 2, "score2": 1, "score3": 0}])
-def test_letters_and_scores_of_permuted_options_are_refused(
-    list_options: Callable[[list[str]], dict[str, object]], reply: dict[str, object]
-) -> None:
+def test_letters_and_scores_of_permuted_options_are_refused(list_options, reply):
     """Whichever column shows the order of the options that the model saw."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
     rows = [{"id": p.id, **list_options([*p.options][::-1]), **reply} for p in items]
@@ -614,7 +599,7 @@ def test_letters_and_scores_of_permuted_options_are_refused(
         {"model": "a", "gold": "key", "answer": "own"},
     ],
 )
-def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, str]) -> None:
+def test_keys_and_grades_that_contradict_most_rows_are_refused(row):
     """The options were shuffled, and the table's key is that of the shuffled options."""
     for shift in (0, 1):
         rows = [
@@ -634,7 +619,7 @@ def test_keys_and_grades_that_contradict_most_rows_are_refused(row: dict[str, st
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_numbers_that_equal_the_key_are_not_grades(first: int) -> None:
+def test_numbers_that_equal_the_key_are_not_grades(first):
     """A column `correct` may contain the number of the correct option."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat"), n % 2, blank=None) for n in range(12))
     chosen = [n % 3 % 2 for n in range(12)]
@@ -643,13 +628,13 @@ def test_numbers_that_equal_the_key_are_not_grades(first: int) -> None:
     assert [*read_choices(rows, items).values()] == [chosen]
 
 
-def test_numbers_in_a_link_are_not_a_permutation() -> None:
+def test_numbers_in_a_link_are_not_a_permutation():
     rows = [{"id": p.id, "permalink": "x.org/4/3/9/7", "m": LETTERS[key]}
             for p, key in zip(DATA, KEYS, strict=True)]  # fmt: skip
     assert [*read_choices(rows).values()] == [KEYS]
 
 
-def test_ids_are_kept_next_to_the_row_names_of_r() -> None:
+def test_ids_are_kept_next_to_the_row_names_of_r():
     rows = [f'"{n + 1}",{n},The cup hit jug {n} because the _ was hard.,cup,jug,{n % 2 + 1}'
             for n in range(4)]  # fmt: skip
     path = make_source("r.csv", '"",id,sentence,option1,option2,answer\n' + "\n".join(rows))
@@ -657,7 +642,7 @@ def test_ids_are_kept_next_to_the_row_names_of_r() -> None:
 
 
 @pytest.mark.parametrize("name", ["group", "topic"])
-def test_columns_that_describe_items_are_not_models(name: str) -> None:
+def test_columns_that_describe_items_are_not_models(name):
     """Their values may look like letters, such as those of two groups of items."""
     rows = [{"id": p.id, name: "AB"[at % 2], "m": LETTERS[key]}
             for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))]  # fmt: skip
@@ -667,9 +652,7 @@ def test_columns_that_describe_items_are_not_models(name: str) -> None:
 @pytest.mark.parametrize("container", ["table", "csv", "parquet", "columns.json", "split.json"])
 @pytest.mark.parametrize("rows", [[*range(11, -1, -1)], [0, 1, 3, 4, 6, 7, 9, 10]])
 @pytest.mark.parametrize("names", [["question", "A", "B"], ["sentence", "option1", "option2"]])
-def test_row_labels_of_pandas_are_the_ids(
-    names: list[str], rows: list[int], container: str, tmp_path: Path
-) -> None:
+def test_row_labels_of_pandas_are_the_ids(names, rows, container, tmp_path):
     """The rows of the data were sorted or selected, and the answers have the original labels."""
     keys = [at % 2 for at in range(12)]
     sentences = [f"The cup hit jug number {at} because the _ was hard." for at in range(12)]
@@ -691,7 +674,7 @@ def test_row_labels_of_pandas_are_the_ids(
 
 
 @pytest.mark.parametrize("reply", ["id,m\n{},B\n{},B\n", '{{"id":{},"choice":1}}\n'])
-def test_some_of_the_numbers_of_several_files_are_refused(reply: str, tmp_path: Path) -> None:
+def test_some_of_the_numbers_of_several_files_are_refused(reply, tmp_path):
     """The 0 in a file of answers may be the first item of any file of data, unless it has ids."""
     data = tmp_path / "data"
     rows = [{"question": f"{at}?", "A": "cup", "B": "jug", "answer": "A"} for at in range(8)]
@@ -716,7 +699,7 @@ def test_some_of_the_numbers_of_several_files_are_refused(reply: str, tmp_path: 
             answers.read(write_text(path, reply.format(0, 1)), parts)
 
 
-def test_answers_with_ids_need_no_unique_ids_in_other_files(tmp_path: Path) -> None:
+def test_answers_with_ids_need_no_unique_ids_in_other_files(tmp_path):
     """Also if questions stand for ids."""
     rows = [{"question": f"{at}?", "A": "cup", "B": "jug", "answer": "A"} for at in range(8)]
     write_jsonl(tmp_path / "data/a.jsonl", [{"id": "x", **row} for row in rows[:4]])
@@ -730,14 +713,14 @@ def test_answers_with_ids_need_no_unique_ids_in_other_files(tmp_path: Path) -> N
     assert len(answers.read(asked, Dataset(formats.read(rows), is_numbered=True))["m"].by_id) == 6
 
 
-def test_columns_of_other_letters_are_omitted() -> None:
+def test_columns_of_other_letters_are_omitted():
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"id": DATA.ids, "m": letters, "sex": [*"MF"] * 6, "passed": [*"YN"] * 6})
     with pytest.warns(formats.ReadingNote, match="contains no option's letter"):
         assert [*answers.read(table, DATA)] == ["m"]
 
 
-def test_one_filter_may_be_a_text(tmp_path: Path) -> None:
+def test_one_filter_may_be_a_text(tmp_path):
     """Its letters are no names of columns. A name without a column is reported."""
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"id": DATA.ids, "g": letters, "gpt": letters})
@@ -747,7 +730,7 @@ def test_one_filter_may_be_a_text(tmp_path: Path) -> None:
         answers.read(table.drop(columns="g"), DATA, filters=["gtp"])
 
 
-def test_texts_may_be_numbered_from_0() -> None:
+def test_texts_may_be_numbered_from_0():
     """With their text, numbers from 0 and from 1 are equally clear."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), n, blank=None) for n in (0, 1))
     table = pd.DataFrame({"id": items.ids, "m": ["0. ox", "1. cat"]})
@@ -757,7 +740,7 @@ def test_texts_may_be_numbered_from_0() -> None:
         answers.read(table, items)
 
 
-def test_pyarrows_selection_of_rows_keeps_no_index(tmp_path: Path) -> None:
+def test_pyarrows_selection_of_rows_keeps_no_index(tmp_path):
     """It keeps the metadata of the whole table, which doesn't say which rows were selected."""
     rows = {"question": [f"{at}?" for at in range(8)], "A": "x", "B": "y", "answer": "A"}
     whole = pa.Table.from_pandas(pd.DataFrame(rows, index=pd.RangeIndex(10, 18)))
@@ -769,9 +752,7 @@ def test_pyarrows_selection_of_rows_keeps_no_index(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [slice(4, 9), slice(None, None, 3), slice(None, None, -1)])
 @pytest.mark.parametrize("name", [None, "number"])
-def test_index_of_pandas_in_parquet_is_the_id(
-    rows: slice, name: str | None, tmp_path: Path
-) -> None:
+def test_index_of_pandas_in_parquet_is_the_id(rows, name, tmp_path):
     """Pandas stores the index of selected rows only in the file's metadata."""
     asked = [{"question": f"Who {at}?", "A": "x", "B": "y", "answer": "A"} for at in range(12)]
     index = pd.RangeIndex(12, name=name)
@@ -786,7 +767,7 @@ def test_index_of_pandas_in_parquet_is_the_id(
     ]
 
 
-def test_columns_of_models_are_listed_and_can_be_selected(tmp_path: Path) -> None:
+def test_columns_of_models_are_listed_and_can_be_selected(tmp_path):
     """A column of letters may be a person's labels, and a column of numbers may be anything."""
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"id": DATA.ids, "m": letters, "ann1": letters[::-1], "rater": "A"})
@@ -799,7 +780,7 @@ def test_columns_of_models_are_listed_and_can_be_selected(tmp_path: Path) -> Non
         assert [*answers.read(numbers, DATA)] == ["strength"]
 
 
-def test_letter_of_one_option_and_text_of_another_are_refused(tmp_path: Path) -> None:
+def test_letter_of_one_option_and_text_of_another_are_refused(tmp_path):
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), 0, blank=None) for n in "123")
     path = write_text(tmp_path / "m.csv", "id,m\nq1,A. ox\nq2,3) dog\nq3,(B) dog\n")
     with pytest.raises(FormatError, match=r":4: 'q3': '\(B\) dog' marks option 2, but has the te"):
@@ -808,7 +789,7 @@ def test_letter_of_one_option_and_text_of_another_are_refused(tmp_path: Path) ->
     assert [one.choice for one in answers.read(path, items)["m"].predictions] == [0, 2, 2]
 
 
-def test_letters_that_are_all_texts_of_other_options_are_refused() -> None:
+def test_letters_that_are_all_texts_of_other_options_are_refused():
     """As if each option of each item were a panel of a figure."""
     items = Dataset(DATA.problems[1::2])
     table = pd.DataFrame({"id": items.ids, "m": [*"ABCDAB"]})

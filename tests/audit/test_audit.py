@@ -36,7 +36,7 @@ def _fit_probes(data: Dataset, *embedder: "_Places", **how: int) -> tuple[audit.
     return audit.fit_probes(audit.Items.from_dataset(data), *embedder, **how)
 
 
-def test_columns_of_a_table_are_stated_in_a_notebook() -> None:
+def test_columns_of_a_table_are_stated_in_a_notebook():
     rows = [
         {"stem": f"Which is {n}?", "A": f"{n}", "B": "x", "key": "AB"[n % 2]} for n in range(40)
     ]
@@ -47,7 +47,7 @@ def test_columns_of_a_table_are_stated_in_a_notebook() -> None:
     )
 
 
-def test_probe_finds_a_word_that_reveals_the_key() -> None:
+def test_probe_finds_a_word_that_reveals_the_key():
     options, question, both = _fit_probes(_make_items(200, 0.8), draws=49)
     assert options.right > 0.7
     assert options.p == both.p == 0.02
@@ -59,12 +59,12 @@ def test_probe_finds_a_word_that_reveals_the_key() -> None:
     assert len(options.solved) == pytest.approx(options.right * 200, abs=2)
 
 
-def test_too_few_draws_of_probes_are_refused() -> None:
+def test_too_few_draws_of_probes_are_refused():
     with pytest.raises(InputError, match=r"5 draws can't yield a p-value of 0\.05; use 19 or more"):
         _fit_probes(_make_items(40, 0.5), draws=5)
 
 
-def test_accuracy_of_probe_on_random_keys_is_below_the_limit() -> None:
+def test_accuracy_of_probe_on_random_keys_is_below_the_limit():
     probe = _fit_probes(_make_items(200, 0.5, seed=4), draws=49)[0]
     assert probe.right <= probe.high
     assert probe.p > 0.05
@@ -89,7 +89,7 @@ class _Places:
         return np.array([[word in text.split() for word in words] for text in texts], np.float32)
 
 
-def test_probe_on_vectors_finds_the_same_word_as_on_words() -> None:
+def test_probe_on_vectors_finds_the_same_word_as_on_words():
     data = _make_items(200, 0.8)
     found = audit.audit(data, cues=audit.CUES[:5], draws=19, probe_draws=199, embedder=_Places())
     by_words, by_vectors = found.parts[0].probes[:3], found.parts[0].probes[3:]
@@ -108,7 +108,7 @@ def test_probe_on_vectors_finds_the_same_word_as_on_words() -> None:
     assert found.record()["splits"]["mine"]["probes"][3]["by"] == "vectors"
 
 
-def test_probe_finds_options_that_repeat_the_question() -> None:
+def test_probe_finds_options_that_repeat_the_question():
     """Only the probe that sees both question and options finds this."""
     rng = np.random.default_rng(0)
     data = []
@@ -122,7 +122,7 @@ def test_probe_finds_options_that_repeat_the_question() -> None:
     assert both.right > 0.95
 
 
-def test_probe_on_vectors_finds_questions_that_reveal_a_position() -> None:
+def test_probe_on_vectors_finds_questions_that_reveal_a_position():
     rng = np.random.default_rng(1)
     data = []
     for at in range(240):
@@ -135,7 +135,7 @@ def test_probe_on_vectors_finds_questions_that_reveal_a_position() -> None:
     assert (question.right > 0.7, question.p) == (True, 0.025)
 
 
-def test_probe_on_vectors_ignores_duplicates_and_order() -> None:
+def test_probe_on_vectors_ignores_duplicates_and_order():
     data = _make_items(120, 0.7)
     again = [
         replace(p, id=f"{p.id}b", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
@@ -147,7 +147,7 @@ def test_probe_on_vectors_ignores_duplicates_and_order() -> None:
                 assert (before.right, before.p) == (after.right, after.p)
 
 
-def test_embedder_with_too_few_vectors_is_refused() -> None:
+def test_embedder_with_too_few_vectors_is_refused():
     class Short(_Places):
         def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
             return super().embed_texts(texts[:3])
@@ -156,7 +156,7 @@ def test_embedder_with_too_few_vectors_is_refused() -> None:
         _fit_probes(_make_items(60, 0.5), Short())
 
 
-def test_template_items_with_class_options_are_drawn_separately() -> None:
+def test_template_items_with_class_options_are_drawn_separately():
     """The 200 questions have the same words, and the options are yes and no."""
     data = Dataset(
         _item(str(at), f"Is the number {at} a prime number?", ("no", "yes"), int(at % 5 > 0))
@@ -172,7 +172,7 @@ def test_template_items_with_class_options_are_drawn_separately() -> None:
     assert len(audit.Items.from_dataset(twins).unit_starts) == 200
 
 
-def test_probe_finds_questions_that_reveal_a_label() -> None:
+def test_probe_finds_questions_that_reveal_a_label():
     rng = np.random.default_rng(1)
     rows = [("denied", 0) if rng.random() < 0.5 else ("praised", 1) for _ in range(120)]
     words = [" ".join(f"w{word}" for word in rng.integers(0, 500, 6)) for _ in rows]
@@ -187,7 +187,7 @@ def test_probe_finds_questions_that_reveal_a_label() -> None:
     assert options.p > 0.05
 
 
-def test_probe_pairs_options_with_the_end_of_a_long_question() -> None:
+def test_probe_pairs_options_with_the_end_of_a_long_question():
     """It uses the last 40 content words: a passage has its question at the end."""
     data = [
         replace(p, sentence=" ".join(["early", *(f"w{at}x{n}" for n in range(60)), "late _"]))
@@ -201,7 +201,7 @@ def test_probe_pairs_options_with_the_end_of_a_long_question() -> None:
     assert "early w" not in html
 
 
-def test_page_reports_too_few_items_for_probes_and_classes() -> None:
+def test_page_reports_too_few_items_for_probes_and_classes():
     data = Dataset(
         (_item(str(at), f"Was w{at} x{at} y{at}?", ("no", "yes"), int(at > 2)) for at in range(40)),
         "mine",
@@ -212,7 +212,7 @@ def test_page_reports_too_few_items_for_probes_and_classes() -> None:
     assert "The options are classes (no, yes)" in html
 
 
-def test_page_counts_blocks_of_items_that_are_not_duplicates() -> None:
+def test_page_counts_blocks_of_items_that_are_not_duplicates():
     """Items that differ in several words are no near-duplicates, but share a block."""
     pairs = [
         _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} v was {word}", (f"a{at}", f"b{at}"), half)
@@ -226,7 +226,7 @@ def test_page_counts_blocks_of_items_that_are_not_duplicates() -> None:
     assert "; pairs of nearly identical items;" in html
 
 
-def test_probes_ignore_row_order_and_duplicates() -> None:
+def test_probes_ignore_row_order_and_duplicates():
     data = _make_items(80, 0.7)
     rows = np.random.default_rng(0).permutation(80).tolist()
     twice = Dataset([*data, *(Problem(p.id + "x", p.sentence, p.options, p.answer) for p in data)])
@@ -237,7 +237,7 @@ def test_probes_ignore_row_order_and_duplicates() -> None:
     assert told[0] == told[1] == told[2]
 
 
-def test_options_that_differ_in_case_or_final_mark_are_equal() -> None:
+def test_options_that_differ_in_case_or_final_mark_are_equal():
     data = Dataset(
         [
             _item("equal", "What fell?", ("The cup.", "the cup")),
@@ -248,7 +248,7 @@ def test_options_that_differ_in_case_or_final_mark_are_equal() -> None:
     assert audit.review(data).equal_option_ids == ("equal",)
 
 
-def test_duplicates_contradictions_and_near_duplicates_are_separate() -> None:
+def test_duplicates_contradictions_and_near_duplicates_are_separate():
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"
     data = Dataset(
         [
@@ -264,7 +264,7 @@ def test_duplicates_contradictions_and_near_duplicates_are_separate() -> None:
     assert set(seen.near_duplicates) == {("a", "c"), ("b", "c")}
 
 
-def test_near_duplicates_with_differing_answers_are_listed() -> None:
+def test_near_duplicates_with_differing_answers_are_listed():
     asked = "Which of the many stones that lie beside the river is the {} of them all?"
     data = Dataset(
         [
@@ -287,7 +287,7 @@ def test_near_duplicates_with_differing_answers_are_listed() -> None:
     assert "Check whether one of the keys is wrong" in table
 
 
-def test_unfilled_fields_and_uneven_options_are_found() -> None:
+def test_unfilled_fields_and_uneven_options_are_found():
     texts = ["Which cup fell?", "Which c\u200bup fell?", "Is <answer> so?", "Why {x} and <b>?"]
     options = [("a", "b", "c"), ("a", "b", "c"), ("a", "b"), ("{{answerA}}", "b", "c")]
     seen = _review.review(Dataset(
@@ -298,7 +298,7 @@ def test_unfilled_fields_and_uneven_options_are_found() -> None:
     assert seen.copies.groups == (("0", "1"),)
 
 
-def test_shared_items_are_found_despite_lookalike_letters() -> None:
+def test_shared_items_are_found_despite_lookalike_letters():
     text = "Which stone broke the old oven over there?"
     for o, e in ("\u043e\u0435", "\uff4f\uff45"):
         item = _item("a", text, ("coral", "stone"), 0)
@@ -308,7 +308,7 @@ def test_shared_items_are_found_despite_lookalike_letters() -> None:
         assert shared == {("train", "test"): (("a", "b"),)}
 
 
-def test_positions_without_options_have_no_row() -> None:
+def test_positions_without_options_have_no_row():
     """Items of two options have no third; a sentence lists such cues."""
     rng = np.random.default_rng(0)
     data = Dataset(
@@ -321,7 +321,7 @@ def test_positions_without_options_have_no_row() -> None:
     assert html.count("the second") > html.count("the third") == 1
 
 
-def test_near_duplicates_between_splits_are_found() -> None:
+def test_near_duplicates_between_splits_are_found():
     asked = "Which of the many stones that lie beside the river is the oldest of them all?"
     train = Dataset([_item("a", asked, ("granite", "marble")), _item("b", "Who?", ("x", "y"))])
     test = Dataset([_item("t", asked + " Now", ("granite", "marble"))])
@@ -332,7 +332,7 @@ def test_near_duplicates_between_splits_are_found() -> None:
     assert told.failures("leak") == ["test: t is identical or nearly identical to a in train"]
 
 
-def test_near_duplicate_pairs_of_a_template_are_limited() -> None:
+def test_near_duplicate_pairs_of_a_template_are_limited():
     """Each item has about twenty of its pairs; splits that share the template are found anyway."""
     words = "the long template of a question whose words are all the same but for the number"
     data = [_item(str(at), f"{words} w{at}?", ("no", "yes")) for at in range(100)]
@@ -342,13 +342,13 @@ def test_near_duplicate_pairs_of_a_template_are_limited() -> None:
     assert {other for _, other in found["a", "b"]} == {*map(str, range(60, 100))}
 
 
-def test_missing_licences_and_keys_are_counted() -> None:
+def test_missing_licences_and_keys_are_counted():
     licensed = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     seen = audit.review(Dataset([licensed, _item("b", "Who?", ("x", "y"), None)]))
     assert (seen.unlicensed_count, seen.withheld_count) == (1, 1)
 
 
-def test_rules_break_only_beyond_their_limits() -> None:
+def test_rules_break_only_beyond_their_limits():
     found = audit.audit(_make_items(200, 0.8), cues=audit.CUES[:5], draws=19, probe_draws=59)
     assert found.failures("probe=3pt")
     others = "cue=3pt,contradictions,leak,options,refused"
@@ -356,14 +356,14 @@ def test_rules_break_only_beyond_their_limits() -> None:
         assert not found.failures(rules), rules
 
 
-def test_cue_of_one_split_is_flagged_only_there() -> None:
+def test_cue_of_one_split_is_flagged_only_there():
     both = {"train": _make_items(200, 0.95, 1, "a"), "test": _make_items(200, 0.5, 2, "b")}
     cue = audit.Cue("granite", lambda view: [float("granite" in o) for o in view.options])
     train, test = audit.audit(both, cues=[cue], draws=99, probe_draws=0).parts
     assert (train.best_cue is not None, test.best_cue is None) == (True, True)
 
 
-def test_page_starts_with_the_verdict_and_record_is_json() -> None:
+def test_page_starts_with_the_verdict_and_record_is_json():
     found = audit.audit(_make_items(120, 0.9), cues=audit.CUES[5:6], draws=39, probe_draws=59)
     html = audit.render_page(found)
     assert html.index("No cue of mine is flagged, but a model of words") < html.index("<h2")
@@ -375,7 +375,7 @@ def test_page_starts_with_the_verdict_and_record_is_json() -> None:
     assert ": mine: no cue is flagged (n = 120); " in found.readme_line
 
 
-def test_data_too_small_to_flag_a_cue_get_no_certificate() -> None:
+def test_data_too_small_to_flag_a_cue_get_no_certificate():
     """With three items, even a cue that is always correct is within chance."""
     found = audit.audit(_make_items(3, 0.5), draws=99)
     assert audit.make_verdict(found) == (
@@ -387,7 +387,7 @@ def test_data_too_small_to_flag_a_cue_get_no_certificate() -> None:
     assert audit.audit(_make_items(60, 0.5), draws=99, probe_draws=0).readme_line
 
 
-def test_field_that_reveals_the_key_is_first_in_the_verdict() -> None:
+def test_field_that_reveals_the_key_is_first_in_the_verdict():
     data = _make_items(80, 0.5)
     told = (replace(p, id=f"{at}-{p.answer}") for at, p in enumerate(data))
     found = audit.audit(Dataset(told, "mine"), cues=audit.CUES[5:6], draws=19, probe_draws=0)
@@ -406,7 +406,7 @@ def _with_scores(found: audit.Audit, *scores: audit.CueScore, **changes: int) ->
     return replace(found, parts=(replace(part, battery=battery),))
 
 
-def test_cue_flagged_only_given_others_is_explained() -> None:
+def test_cue_flagged_only_given_others_is_explained():
     """Its p-value alone is large, so the page states what it adds."""
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     first, other, *rest = found.parts[0].battery.scores
@@ -422,7 +422,7 @@ def test_cue_flagged_only_given_others_is_explained() -> None:
     assert told not in render_page(0.025)
 
 
-def test_page_counts_cues_explained_by_a_flagged_cue() -> None:
+def test_page_counts_cues_explained_by_a_flagged_cue():
     """These are unflagged cues above their chance limits."""
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     first, second, *rest = found.parts[0].battery.scores
@@ -433,7 +433,7 @@ def test_page_counts_cues_explained_by_a_flagged_cue() -> None:
     assert "flagged cues: 1." in page
 
 
-def test_borderline_cue_has_its_own_verdict_and_rule() -> None:
+def test_borderline_cue_has_its_own_verdict_and_rule():
     found = audit.audit(_make_items(80, 0.5), cues=audit.CUES[:6], draws=39, probe_draws=0)
     first, *rest = found.parts[0].battery.scores
     unsure = replace(first, right=0.7, high=0.69, p=0.049, borderline=True)
@@ -451,7 +451,7 @@ def test_borderline_cue_has_its_own_verdict_and_rule() -> None:
     assert told.startswith(f"mine: “{first.cue}” is correct")
 
 
-def test_sample_limits_probes_but_not_cues() -> None:
+def test_sample_limits_probes_but_not_cues():
     data = make_twins(200)
     again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
     items = audit.Items.from_dataset(Dataset([*data, *again]))
@@ -470,7 +470,7 @@ def test_sample_limits_probes_but_not_cues() -> None:
     assert "a random sample" not in audit.render_page(whole)
 
 
-def test_memory_of_large_data_sets_is_reported_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_large_data_sets_is_reported_first(monkeypatch):
     """Only models that see all items need it."""
     monkeypatch.setattr(_audit, "_LARGE", 59)
     for more, says in (({"probe_draws": 19}, True), ({}, False), ({"sample": 20}, False)):
@@ -480,7 +480,7 @@ def test_memory_of_large_data_sets_is_reported_first(monkeypatch: pytest.MonkeyP
         assert ("GiB" in steps[0]) == says
 
 
-def test_long_audit_reports_progress_every_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_audit_reports_progress_every_minute(monkeypatch):
     clock = iter(range(0, 1_000_000, 40))
     monkeypatch.setattr(_items, "monotonic", lambda: next(clock))
     monkeypatch.setattr(_items, "_BATCH_SIZE", 30)
@@ -504,7 +504,7 @@ def test_long_audit_reports_progress_every_minute(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_probe_does_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probe_does_not_depend_on_the_batch_size(monkeypatch):
     items = audit.Items.from_dataset(_make_items(120, 0.7))
     whole = audit.fit_probes(items, draws=19)
     monkeypatch.setattr(_probes, "_FEATURES_PER_SORT", 50)
@@ -514,7 +514,7 @@ def test_probe_does_not_depend_on_the_batch_size(monkeypatch: pytest.MonkeyPatch
         assert replace(one, scores=other.scores) == other
 
 
-def test_equal_words_share_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_words_share_one_string(monkeypatch):
     """Large data sets need less memory, both for options and for near-duplicates."""
     data = _make_items(60, 0.5)
     wholes = Corpus.from_options(problem.options for problem in data).wholes

@@ -44,7 +44,7 @@ def _score_content(dataset: Dataset) -> dict[str, float]:
 
 @settings(deadline=None, max_examples=25)
 @given(problems(), st.randoms(use_true_random=False))
-def test_content_scores_do_not_depend_on_option_order(dataset: Dataset, random: object) -> None:
+def test_content_scores_do_not_depend_on_option_order(dataset, random):
     dealt = []
     for problem in dataset:
         order = list(range(len(problem.options)))
@@ -55,7 +55,7 @@ def test_content_scores_do_not_depend_on_option_order(dataset: Dataset, random: 
 
 @settings(deadline=None, max_examples=15)
 @given(problems(), st.randoms(use_true_random=False))
-def test_scores_do_not_depend_on_item_order(dataset: Dataset, random: object) -> None:
+def test_scores_do_not_depend_on_item_order(dataset, random):
     rows = list(range(len(dataset)))
     random.shuffle(rows)
     one = _score_cues(dataset, draws=39)
@@ -64,7 +64,7 @@ def test_scores_do_not_depend_on_item_order(dataset: Dataset, random: object) ->
 
 @settings(deadline=None, max_examples=15)
 @given(problems())
-def test_duplicating_every_item_changes_no_p_value(dataset: Dataset) -> None:
+def test_duplicating_every_item_changes_no_p_value(dataset):
     """Copies share a draw."""
     again = [replace(problem, id=f"{problem.id} again") for problem in dataset]
     one, two = (_score_cues(of, draws=39) for of in (dataset, Dataset([*dataset, *again])))
@@ -72,7 +72,7 @@ def test_duplicating_every_item_changes_no_p_value(dataset: Dataset) -> None:
     assert two.positions_p == one.positions_p
 
 
-def test_copies_with_reversed_options_share_a_draw() -> None:
+def test_copies_with_reversed_options_share_a_draw():
     """The standard score of each content cue is unchanged."""
     data = _make_items(60, 0.7)
     again = [
@@ -116,13 +116,11 @@ def _pick(name: str, question: str, options: tuple[str, ...]) -> set[int]:
         ("the last", "", ("x", "y", "z"), {2}),
     ],
 )
-def test_cues_select_the_options_of_their_names(
-    name: str, question: str, options: tuple[str, ...], picked: set[int]
-) -> None:
+def test_cues_select_the_options_of_their_names(name, question, options, picked):
     assert _pick(name, question, options) == picked
 
 
-def test_content_cues_have_specific_advice() -> None:
+def test_content_cues_have_specific_advice():
     general = get_advice("mine")
     assert general not in {get_advice(cue.name) for cue in audit.CUES if cue.about == "content"}
     assert get_advice("the longest, in words").startswith("Lengthen the other options")
@@ -145,14 +143,14 @@ def _make_items(n: int, share: float, seed: int = 0) -> Dataset:
     return Dataset(found)
 
 
-def test_planted_cue_is_flagged_once_and_explains_similar_ones() -> None:
+def test_planted_cue_is_flagged_once_and_explains_similar_ones():
     tried = _score_cues(_make_items(200, 0.8), draws=199)
     assert [found.cue for found in tried.flagged] == ["the longest, in characters"]
     assert tried.flagged[0].p == 0.005
     assert all(found.p >= 0.005 for found in tried.scores)
 
 
-def test_keys_in_first_position_flag_only_the_position() -> None:
+def test_keys_in_first_position_flag_only_the_position():
     """The options are sorted by length, so the shortest is also often the key."""
     rng = np.random.default_rng(3)
     found = []
@@ -164,7 +162,7 @@ def test_keys_in_first_position_flag_only_the_position() -> None:
     assert [one.cue for one in named] == ["the first"]
 
 
-def test_positions_after_the_fourth_are_cues() -> None:
+def test_positions_after_the_fourth_are_cues():
     rng = np.random.default_rng(0)
     data = Dataset(
         Problem(str(at), f"What is {at}? _", tuple(f"o{at}x{o}" for o in range(9)),
@@ -179,18 +177,18 @@ def test_positions_after_the_fourth_are_cues() -> None:
 
 @settings(deadline=None, max_examples=15)
 @given(problems(most=3))
-def test_expected_accuracy_and_limit_are_between_0_and_1(dataset: Dataset) -> None:
+def test_expected_accuracy_and_limit_are_between_0_and_1(dataset):
     found = _score_cues(dataset).scores
     assert all(0 <= end <= 1 for one in found for end in (one.expected, one.high))
 
 
-def test_random_keys_seldom_flag_a_cue() -> None:
+def test_random_keys_seldom_flag_a_cue():
     """At the 5 % level, one of 20 data sets is expected; at most 4 are accepted."""
     named = [_score_cues(_make_items(60, 0.5, seed), draws=99).flagged for seed in range(20)]
     assert sum(map(bool, named)) <= 4
 
 
-def test_twins_keep_their_relation_under_the_null() -> None:
+def test_twins_keep_their_relation_under_the_null():
     """In each draw, halves have opposite keys, so the accuracy of cues of options never varies."""
     halves = []
     for at in range(40):
@@ -204,7 +202,7 @@ def test_twins_keep_their_relation_under_the_null() -> None:
     assert (longest.right, longest.expected, longest.high, longest.p) == (0.5, 0.5, 0.5, 1.0)
 
 
-def test_cues_that_no_draw_changes_are_sorted_last() -> None:
+def test_cues_that_no_draw_changes_are_sorted_last():
     data = Dataset(Problem(str(at), f"w{at} x{at}? _", ("no", "yes"), at % 2) for at in range(60))
     found = _score_cues(data, CUES[:6], 39).scores
     fixed = [one.spread == 0 for one in found]
@@ -213,7 +211,7 @@ def test_cues_that_no_draw_changes_are_sorted_last() -> None:
     assert not fixed[0]
 
 
-def test_own_cue_is_scored_with_the_others() -> None:
+def test_own_cue_is_scored_with_the_others():
     data = Dataset(
         Problem(str(at), f"Number {at} is _", (f"x{at}", f"y{at}")[:: 1 if at % 2 else -1],
                 int(at % 3 == 0))
@@ -232,13 +230,13 @@ def test_own_cue_is_scored_with_the_others() -> None:
         (lambda view: [float("nan")] * 2, "not a finite number"),
     ],
 )
-def test_cue_with_invalid_scores_is_refused_by_name(score: object, message: str) -> None:
+def test_cue_with_invalid_scores_is_refused_by_name(score, message):
     cue = Cue("mine", score)
     with pytest.raises(DataError, match=f"'mine' .*{message}"):
         _score_cues(_make_items(10, 0.5), [cue])
 
 
-def test_word_cues_are_skipped_in_scripts_without_spaces() -> None:
+def test_word_cues_are_skipped_in_scripts_without_spaces():
     data = Dataset(
         Problem(str(at), f"茶碗{at}が急須に当たって_が割れた。", ("茶碗", "大きい急須"), at % 2)
         for at in range(40)
@@ -248,12 +246,12 @@ def test_word_cues_are_skipped_in_scripts_without_spaces() -> None:
     assert "the longest, in characters" in {found.cue for found in tried.scores}
 
 
-def test_data_set_without_keys_is_refused() -> None:
+def test_data_set_without_keys_is_refused():
     with pytest.raises(DataError, match="mine: no item has a key"):
         audit.audit(Dataset([Problem("a", "It is _", ("x", "y"))], "mine"))
 
 
-def test_cue_scores_each_item_once() -> None:
+def test_cue_scores_each_item_once():
     """Scores are cached for subsets, other keys and other cues; the views of items are freed."""
     seen: list[weakref.ref[audit.View]] = []
 
@@ -273,7 +271,7 @@ def test_cue_scores_each_item_once() -> None:
     assert (of_half == items.count_ties([own])[np.repeat(half, 2)]).all()
 
 
-def test_scores_do_not_depend_on_batch_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_do_not_depend_on_batch_sizes(monkeypatch):
     data = Dataset([*make_twins(30), *(replace(p, id=f"{p.id}x") for p in make_twins(10, seed=2))])
     whole = _score_cues(data, draws=99)
     for name, few in (("_UNITS", 7), ("_KEYS", 100), ("_TABLE", 11)):
@@ -282,7 +280,7 @@ def test_scores_do_not_depend_on_batch_sizes(monkeypatch: pytest.MonkeyPatch) ->
     assert _score_cues(data, draws=99) == whole
 
 
-def test_cues_that_can_read_no_text_are_reported() -> None:
+def test_cues_that_can_read_no_text_are_reported():
     asked = [
         Problem(f"{n}", f"問{n}は何か", (f"赤{n}", f"青{n}、黒"), n % 2, blank=None)
         for n in range(9)
@@ -310,7 +308,7 @@ def _write_pairs(folder: Path, share: float, n: int = 400) -> Dataset:
     return formats.read(path)
 
 
-def test_negation_that_reveals_the_label_is_flagged(tmp_path: Path) -> None:
+def test_negation_that_reveals_the_label_is_flagged(tmp_path):
     told = audit.audit(_write_pairs(tmp_path, 0.7), draws=99, probe_draws=0)
     found = told.parts[0].best_cue
     assert found.cue == "contradiction, if the hypothesis has a negation"
@@ -320,7 +318,7 @@ def test_negation_that_reveals_the_label_is_flagged(tmp_path: Path) -> None:
     assert even.parts[0].battery.flagged == ()
 
 
-def test_cue_of_classes_does_not_flag_positions_of_even_labels(tmp_path: Path) -> None:
+def test_cue_of_classes_does_not_flag_positions_of_even_labels(tmp_path):
     """Contradictions are rare among the other texts, but this is explained by the cue."""
     data = [p for at, p in enumerate(_write_pairs(tmp_path, 0.9)) if at % 3 or at > 30]
     found = audit.audit(Dataset(data), draws=99, probe_draws=0).parts[0].battery
@@ -328,7 +326,7 @@ def test_cue_of_classes_does_not_flag_positions_of_even_labels(tmp_path: Path) -
     assert found.positions_p > 0.2
 
 
-def test_sign_is_flagged_in_addition_to_a_frequent_answer() -> None:
+def test_sign_is_flagged_in_addition_to_a_frequent_answer():
     rng = np.random.default_rng(0)
     signs = [(rng.random() < 0.3, int(rng.integers(10**6))) for _ in range(300)]
     data = Dataset(
@@ -340,7 +338,7 @@ def test_sign_is_flagged_in_addition_to_a_frequent_answer() -> None:
     assert [one.cue for one in named] == ["the second", "no, if the text has a negation"]
 
 
-def test_signs_are_of_the_hypothesis_only(tmp_path: Path) -> None:
+def test_signs_are_of_the_hypothesis_only(tmp_path):
     data = _write_pairs(tmp_path, 0.5, 60)
     premise, said = "It is not so.", "So it is."
     extra = Extra({"questions.premise": premise, "questions.hypothesis": said})
@@ -355,7 +353,7 @@ def test_signs_are_of_the_hypothesis_only(tmp_path: Path) -> None:
     ]
 
 
-def test_varying_options_are_not_classes() -> None:
+def test_varying_options_are_not_classes():
     quiz = [
         Problem(f"q{at}", f"Who? {at}", (f"a{at}", f"b{at}"), 0, blank=None) for at in range(60)
     ]

@@ -109,7 +109,7 @@ def written(
     [(layout, ending) for layout in LAYOUTS for ending in ("json", "jsonl", "yaml")]
     + [("columns", "csv"), ("numbered columns", "csv")],
 )
-def test_only_the_order_of_options_changes(tmp_path: Path, layout: str, ending: str) -> None:
+def test_only_the_order_of_options_changes(tmp_path, layout, ending):
     """Letters, layout and encoding of the file stay.
 
     A second run with the same seed changes nothing.
@@ -132,9 +132,7 @@ def test_only_the_order_of_options_changes(tmp_path: Path, layout: str, ending: 
 
 @pytest.mark.parametrize("letters", ["ABCD", "أبتث", "イロハニ"])
 @pytest.mark.parametrize("options_have_signs", [True, False])
-def test_sign_of_a_key_is_that_of_its_new_position(
-    tmp_path: Path, letters: str, options_have_signs: bool
-) -> None:
+def test_sign_of_a_key_is_that_of_its_new_position(tmp_path, letters, options_have_signs):
     """Of "ت.
 
     cup", the letter changes. If the order of the letters is unclear, the item is unchanged.
@@ -157,7 +155,7 @@ def test_sign_of_a_key_is_that_of_its_new_position(
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
 @pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
-def test_only_copies_are_removed(tmp_path: Path, ending: str, doubled: list[int]) -> None:
+def test_only_copies_are_removed(tmp_path, ending, doubled):
     path = written("columns", tmp_path, ending)
     before, lines = content(path), len(path.read_bytes().splitlines())
     assert written("columns", tmp_path, ending, 2, doubled) == path
@@ -171,7 +169,7 @@ def test_only_copies_are_removed(tmp_path: Path, ending: str, doubled: list[int]
     assert shuffle_files([path], drop_copies=True).dropped == ()
 
 
-def test_file_with_only_copies_keeps_one_item(tmp_path: Path) -> None:
+def test_file_with_only_copies_keeps_one_item(tmp_path):
     record = _listed(0, TEXTS[0], 1)
     other = _listed(1, TEXTS[1], 2)
     for name, items in {"a": [record, other], "b": [record, record]}.items():
@@ -189,7 +187,7 @@ def quiz(folder: Path, items: Sequence[dict[str, Any]] = (), **further: Any) -> 
     return path
 
 
-def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
+def test_letters_in_explanations_follow_their_options(tmp_path):
     items = rows(_listed)
     for one in items:
         a, b, c = ("ABCD"[(one["answer"] + more) % 4] for more in range(3))
@@ -242,9 +240,7 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
         ({"p": "[0.1, 0.2, 0.3, 0.4]"}, "its 'p' may have one value per option"),
     ],
 )
-def test_items_that_can_not_be_changed_safely_are_listed(
-    tmp_path: Path, further: dict[str, Any], reason: str
-) -> None:
+def test_items_that_can_not_be_changed_safely_are_listed(tmp_path, further, reason):
     path = quiz(tmp_path, **further)
     raw = path.read_bytes()
     found = shuffle_files([path])
@@ -267,9 +263,7 @@ def test_items_that_can_not_be_changed_safely_are_listed(
         ("predicted_seconds", lambda at, key: at + 5, False),
     ],
 )
-def test_items_with_numbers_of_options_are_unchanged(
-    tmp_path: Path, name: str, numbers: Callable[[int, int], object], refers: bool
-) -> None:
+def test_items_with_numbers_of_options_are_unchanged(tmp_path, name, numbers, refers):
     """Numbers refer to options if they are named like answers, or vary with the keys."""
     keys = [at // 4 % 4 for at in range(40)]
     texts = ("up", "on", "in", "by")
@@ -282,7 +276,7 @@ def test_items_with_numbers_of_options_are_unchanged(
     assert (found.files[0].changed > 30) is not refers
 
 
-def test_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> None:
+def test_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path):
     """Feedback moves with its option, so "B is wrong" would be next to another letter."""
     items = rows(LAYOUTS["flags"])
     for one in items:
@@ -293,7 +287,7 @@ def test_letter_in_the_feedback_of_an_option_keeps_the_order(tmp_path: Path) -> 
     }
 
 
-def test_items_without_an_answer_are_unchanged(tmp_path: Path) -> None:
+def test_items_without_an_answer_are_unchanged(tmp_path):
     """Their keys may be in another file, or in a field that only some files have."""
     found = shuffle_files([quiz(tmp_path, answer=None)])
     assert found.write() == []
@@ -302,7 +296,7 @@ def test_items_without_an_answer_are_unchanged(tmp_path: Path) -> None:
     }
 
 
-def test_files_with_different_answer_fields_are_refused(tmp_path: Path) -> None:
+def test_files_with_different_answer_fields_are_refused(tmp_path):
     """The keys of the first file would stay at their old positions."""
     for name in ("answer", "correct"):
         items = [one | {name: "ABCD"[one.pop("answer")]} for one in rows(_listed)]
@@ -311,13 +305,13 @@ def test_files_with_different_answer_fields_are_refused(tmp_path: Path) -> None:
         shuffle_files([tmp_path / "answer.json", tmp_path / "correct.json"])
 
 
-def test_words_a_and_i_are_not_option_letters(tmp_path: Path) -> None:
+def test_words_a_and_i_are_not_option_letters(tmp_path):
     assert shuffle_files(
         [quiz(tmp_path, why="A river is wet, I think. It's a lake; an answer a day.")]
     ).write()
 
 
-def test_items_with_a_possible_second_key_are_unchanged(tmp_path: Path) -> None:
+def test_items_with_a_possible_second_key_are_unchanged(tmp_path):
     items = [one | {"answer": "ABCD"[one["answer"]], "correct_index": one["answer"]}
              for one in rows(_listed)]  # fmt: skip
     items[0]["correct_index"] = "n/a"
@@ -328,7 +322,7 @@ def test_items_with_a_possible_second_key_are_unchanged(tmp_path: Path) -> None:
     assert json.loads(path.read_text())[1:] == items[1:]
 
 
-def test_key_with_letter_and_text_gets_the_new_letter(tmp_path: Path) -> None:
+def test_key_with_letter_and_text_gets_the_new_letter(tmp_path):
     path = quiz(tmp_path, [one | {"answer": f"{'ABCD'[key]}) {one['options'][key]}"}
                            for one in rows(_listed) for key in [one["answer"]]])  # fmt: skip
     assert shuffle_files([path]).write()
@@ -339,7 +333,7 @@ def test_key_with_letter_and_text_gets_the_new_letter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("seed", range(8))
-def test_shuffled_small_quiz_is_still_unambiguous(tmp_path: Path, first: int, seed: int) -> None:
+def test_shuffled_small_quiz_is_still_unambiguous(tmp_path, first, seed):
     """A key stays if it is the only one that shows whether keys count from 0 or 1."""
     path = quiz(tmp_path, [_listed(n, (f"red {n}", "blue", "green", "gray"), n + first)
                            for n in range(4)])  # fmt: skip
@@ -349,7 +343,7 @@ def test_shuffled_small_quiz_is_still_unambiguous(tmp_path: Path, first: int, se
     assert shuffle_files([path], seed).write() == []
 
 
-def test_file_mode_and_symbolic_link_are_kept(tmp_path: Path) -> None:
+def test_file_mode_and_symbolic_link_are_kept(tmp_path):
     path, link = quiz(tmp_path), tmp_path / "link.json"
     path.chmod(0o600)
     link.symlink_to(path)
@@ -362,13 +356,13 @@ def test_file_mode_and_symbolic_link_are_kept(tmp_path: Path) -> None:
         found.write()
 
 
-def test_records_with_several_items_are_unchanged_and_listed(tmp_path: Path) -> None:
+def test_records_with_several_items_are_unchanged_and_listed(tmp_path):
     units = [{"unit": unit, "questions": rows(_listed)} for unit in (1, 2)]
     found = shuffle_files([quiz(tmp_path, units)])
     assert {one.reason for one in found.unchanged} == {"its record contains several items"}
 
 
-def test_compressed_file_is_refused(tmp_path: Path) -> None:
+def test_compressed_file_is_refused(tmp_path):
     """It couldn't be written back as it was."""
     path = tmp_path / "quiz.json.gz"
     path.write_bytes(gzip.compress(quiz(tmp_path).read_bytes()))
@@ -376,7 +370,7 @@ def test_compressed_file_is_refused(tmp_path: Path) -> None:
         shuffle_files([path])
 
 
-def test_order_of_options_depends_only_on_the_item(tmp_path: Path) -> None:
+def test_order_of_options_depends_only_on_the_item(tmp_path):
     items = [_listed(n, (f"red {n}", "blue", "green", "gray"), 0) for n in range(400)]
     (tmp_path / "all.json").write_text(json.dumps(items))
     for part in (0, 1):

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def _judge(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Respon
 
 @examples(60)
 @given(st.integers(1, 60), st.data())
-def test_limits_are_hypergeometric(items: int, data: st.DataObject) -> None:
+def test_limits_are_hypergeometric(items, data):
     """Each number of wrong keys within the limits is compatible with the sample; no other is."""
     drawn = data.draw(st.integers(1, items))
     found = data.draw(st.integers(0, drawn))
@@ -59,7 +58,7 @@ def test_limits_are_hypergeometric(items: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.01, 0.03, 0.10])
-def test_interval_covers_the_number_of_wrong_keys(rate: float) -> None:
+def test_interval_covers_the_number_of_wrong_keys(rate):
     """In 400 data sets, coverage is compatible with 95 %, by Wilson's interval.
 
     The judges are perfect. Half of the wrong keys are among the first tenth of the suspects.
@@ -76,7 +75,7 @@ def test_interval_covers_the_number_of_wrong_keys(rate: float) -> None:
     assert wilson_interval(covered, 400)[1] >= 0.95
 
 
-def test_first_suspects_and_random_other_items_are_drawn() -> None:
+def test_first_suspects_and_random_other_items_are_drawn():
     """A quarter of the checks is for the first suspects; every other item can be drawn."""
     data = _items(60)
     suspects = _suspects(["item5", "unknown", "item3", "item8", "item1", "item2", "item4"])
@@ -99,7 +98,7 @@ def test_first_suspects_and_random_other_items_are_drawn() -> None:
         draw_check(_items(9), (), 20)
 
 
-def test_problems_for_judges_have_no_keys_and_new_ids(tmp_path: Path) -> None:
+def test_problems_for_judges_have_no_keys_and_new_ids(tmp_path):
     twin = [Problem(f"t{half}", f"The cup and the jug {half} _.", ("cup", "jug"), 0, "twin")
             for half in ("fell", "broke")]  # fmt: skip
     data = Dataset([*_items(12), *twin], "quiz")
@@ -118,7 +117,7 @@ def test_problems_for_judges_have_no_keys_and_new_ids(tmp_path: Path) -> None:
     assert audit.read_check(path) == check
 
 
-def test_copies_are_judged_once_and_each_key_gets_a_verdict() -> None:
+def test_copies_are_judged_once_and_each_key_gets_a_verdict():
     once = _items(12)
     copies = [replace(once[0], id="same"), replace(once[0], id="other", answer=2)]
     check = draw_check(Dataset([*once, *copies]), (), 14)
@@ -141,7 +140,7 @@ def test_copies_are_judged_once_and_each_key_gets_a_verdict() -> None:
         ({"items": []}, "items"),
     ],
 )
-def test_invalid_check_is_refused(change: dict[str, object], fault: str, tmp_path: Path) -> None:
+def test_invalid_check_is_refused(change, fault, tmp_path):
     path = tmp_path / "check.json"
     path.write_text(json.dumps(audit.make_check_record(draw_check(_items(60), (), 20)) | change))
     with pytest.raises(FormatError, match=f"check.json: .*{fault}"):
@@ -163,7 +162,7 @@ def test_invalid_check_is_refused(change: dict[str, object], fault: str, tmp_pat
         ([], "undecided"),
     ],
 )
-def test_verdict_needs_two_judges_and_a_majority(answers: list[int | None], verdict: str) -> None:
+def test_verdict_needs_two_judges_and_a_majority(answers, verdict):
     """No choice is an answer, too: the judge finds the item ambiguous."""
     check = draw_check(_items(60), (), 20)
     one, other = (next(item for item in check.items if item.key == 0), check.items[-1])
@@ -174,7 +173,7 @@ def test_verdict_needs_two_judges_and_a_majority(answers: list[int | None], verd
     assert found[one.id] == verdict
 
 
-def test_undecided_keys_widen_the_interval() -> None:
+def test_undecided_keys_widen_the_interval():
     """They count as sound in the lower limit and as wrong in the upper one."""
     data = _items(400)
     check = draw_check(data, (), 40)
@@ -192,7 +191,7 @@ def test_undecided_keys_widen_the_interval() -> None:
     assert len(found.errata) == 37
 
 
-def test_precision_and_visibility_of_the_ranking_are_estimated() -> None:
+def test_precision_and_visibility_of_the_ranking_are_estimated():
     """4 of 5 suspects are wrong; the limit of the other items bounds all wrong keys."""
     data = _items(400)
     ids = [f"item{at}" for at in range(5)]
@@ -211,7 +210,7 @@ def test_precision_and_visibility_of_the_ranking_are_estimated() -> None:
     assert found.confirmed_proposals == sum(one.other == (one.key + 1) % 3 for one in wrong)
 
 
-def test_invalid_answers_of_judges_are_refused() -> None:
+def test_invalid_answers_of_judges_are_refused():
     data = _items(400)
     check = draw_check(data, _suspects(["item3", "item4", "item5", "item6", "item7"]), 20)
     said = _judge(check, set())

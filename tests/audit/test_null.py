@@ -50,7 +50,7 @@ def _combine_keys(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]
 
 @settings(deadline=None, max_examples=30)
 @given(items(5), st.sampled_from([None, "the longest, in characters", "the first"]))
-def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str | None) -> None:
+def test_mean_and_spread_are_those_of_an_enumeration(of, kept):
     ties = of.count_ties(CUES)
     held = of.count_ties([cue for cue in CUES if cue.name == kept])
     possible = find_positions(of, held)
@@ -63,7 +63,7 @@ def test_mean_and_spread_are_those_of_an_enumeration(of: audit.Items, kept: str 
 
 @settings(deadline=None, max_examples=10)
 @given(items(6), st.sampled_from([None, "the longest, in characters"]))
-def test_draws_are_possible_keys(of: audit.Items, kept: str | None) -> None:
+def test_draws_are_possible_keys(of, kept):
     ties = of.count_ties(CUES)
     possible = find_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
     null = UniformKeys(of, ties, possible, [0])
@@ -91,7 +91,7 @@ def _make_quiz(n: int, share: float, seed: int, options: int = 4) -> audit.Items
 
 
 @pytest.mark.parametrize("draws", [19, 199, 1000])
-def test_null_of_a_cue_does_not_depend_on_its_score(draws: int) -> None:
+def test_null_of_a_cue_does_not_depend_on_its_score(draws):
     """The longest option is correct in 45 %; 25.0 ± 1.1 % are expected, at any number of draws."""
     found = audit.score_cues(_make_quiz(1600, 0.27, 0), draws=draws, max_draws=draws).scores
     longest = next(one for one in found if one.cue == "the longest, in characters")
@@ -106,9 +106,7 @@ def test_null_of_a_cue_does_not_depend_on_its_score(draws: int) -> None:
     st.integers(20, 120), st.floats(0, 0.3), st.integers(2, 4), st.integers(0, 10**6),
     st.sampled_from([19, 20, 50, 199]), st.booleans(),
 )  # fmt: skip
-def test_score_exceeds_its_limit_exactly_if_p_is_at_most_005(
-    n: int, share: float, options: int, seed: int, draws: int, fixed: bool
-) -> None:
+def test_score_exceeds_its_limit_exactly_if_p_is_at_most_005(n, share, options, seed, draws, fixed):
     of = _make_quiz(n, share, seed, options)
     tried = audit.score_cues(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
     for one in tried.scores:
@@ -119,7 +117,7 @@ def test_score_exceeds_its_limit_exactly_if_p_is_at_most_005(
 
 
 @pytest.mark.long
-def test_19_draws_keep_the_level() -> None:
+def test_19_draws_keep_the_level():
     """In 1,000 data sets with random keys, the smallest p is 0.05 or less in about 5 %.
 
     Wilson's interval allows for chance.
@@ -137,7 +135,7 @@ def test_19_draws_keep_the_level() -> None:
 
 
 @pytest.mark.long
-def test_two_seeds_mostly_flag_the_same_cues() -> None:
+def test_two_seeds_mostly_flag_the_same_cues():
     texts = [_make_quiz(200, 0.0, seed) for seed in range(10)]
     differ = 0
     for at in range(100):
@@ -150,7 +148,7 @@ def test_two_seeds_mostly_flag_the_same_cues() -> None:
     assert differ <= 3
 
 
-def test_draws_are_added_until_p_is_decided() -> None:
+def test_draws_are_added_until_p_is_decided():
     """A clear p-value needs no more draws. If the maximum is reached, the cue is borderline."""
     clear = audit.score_cues(_make_quiz(60, 0.0, 2), draws=99)
     assert (clear.draws, clear.flagged, clear.borderline) == (99, (), ())
@@ -162,7 +160,7 @@ def test_draws_are_added_until_p_is_decided() -> None:
     assert few.borderline[0].cue == "the longest, in characters"
 
 
-def test_too_few_draws_are_refused() -> None:
+def test_too_few_draws_are_refused():
     """With fewer than 19 draws, no p-value can be 0.05."""
     with pytest.raises(InputError, match="18 draws can't yield a p-value"):
         audit.score_cues(_make_quiz(20, 0.0, 0), draws=18)

@@ -34,7 +34,7 @@ def _write(path: Path, lines: list[str]) -> Path:
     return path
 
 
-def test_question_is_found_by_eight_of_its_own_words(tmp_path: Path) -> None:
+def test_question_is_found_by_eight_of_its_own_words(tmp_path):
     """Case is ignored, and so are words with which all questions begin."""
     data = _make_quiz(40)
     own = data[7].sentence.split(" is the ")[1].rstrip("?")
@@ -49,7 +49,7 @@ def test_question_is_found_by_eight_of_its_own_words(tmp_path: Path) -> None:
     assert (found.pieces, found.checked_count) == (3, 40)
 
 
-def test_items_without_spaces_are_reported_as_not_searched_for(tmp_path: Path) -> None:
+def test_items_without_spaces_are_reported_as_not_searched_for(tmp_path):
     other = Problem("z", "什么动物会在夜里捕鱼呢？", ("猫头鹰", "大熊猫"), 0, blank=None)
     data = Dataset([*_make_quiz(39), other], "quiz")
     texts = _write(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
@@ -61,7 +61,7 @@ def test_items_without_spaces_are_reported_as_not_searched_for(tmp_path: Path) -
     assert "keys found in the texts, of 39" in told
 
 
-def test_copies_of_a_question_in_another_split_are_found(tmp_path: Path) -> None:
+def test_copies_of_a_question_in_another_split_are_found(tmp_path):
     data = _make_quiz(5)
     again = Problem("again", data[2].sentence, data[2].options, 0, blank=None)
     texts = _write(tmp_path / "web.txt", [data[2].sentence])
@@ -70,7 +70,7 @@ def test_copies_of_a_question_in_another_split_are_found(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["web.txt", "web.jsonl", "web.jsonl.gz", "nested.jsonl"])
-def test_formats_of_texts_give_equal_results(kind: str, tmp_path: Path) -> None:
+def test_formats_of_texts_give_equal_results(kind, tmp_path):
     data = _make_quiz(6)
     said = [f"{p.sentence} {p.options[1]}." for p in data.problems[:3]]
     key = "text" if kind.startswith("web") else "other"
@@ -83,7 +83,7 @@ def test_formats_of_texts_give_equal_results(kind: str, tmp_path: Path) -> None:
     assert found.joint_option_counts == found.option_counts
 
 
-def test_keys_next_to_their_questions_are_flagged(tmp_path: Path) -> None:
+def test_keys_next_to_their_questions_are_flagged(tmp_path):
     data = _make_quiz()
     leaked = [
         f"{p.sentence} {p.options[p.answer or 0]}" if at % 3 == 0 else " ".join(p.options)
@@ -105,7 +105,7 @@ def test_keys_next_to_their_questions_are_flagged(tmp_path: Path) -> None:
     assert broken.endswith("” (and 199 more of this kind)")
 
 
-def test_invalid_json_lines_and_gzip_files_are_refused(tmp_path: Path) -> None:
+def test_invalid_json_lines_and_gzip_files_are_refused(tmp_path):
     path = _write(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
     with pytest.raises(FormatError, match=r"web\.jsonl:2: the line is not JSON"):
         audit.find_overlap({"quiz": _make_quiz(3)}, path)
@@ -130,15 +130,13 @@ GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"
         ("notes.md", "license: none of my business", None),
     ],
 )
-def test_licence_is_read_from_cards_next_to_the_file(
-    card: str, text: str, says: str | None, tmp_path: Path
-) -> None:
+def test_licence_is_read_from_cards_next_to_the_file(card, text, says, tmp_path):
     path = _write(tmp_path / "quiz.jsonl", ["{}"])
     _write(tmp_path / card, [text])
     assert audit.find_declarations(path).licence == (says and (says, card))
 
 
-def test_licence_of_items_has_priority_and_canary_needs_a_guid(tmp_path: Path) -> None:
+def test_licence_of_items_has_priority_and_canary_needs_a_guid(tmp_path):
     """A canary is the word with a GUID, in the file or a card."""
     (tmp_path / "data").mkdir()
     path = _write(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
@@ -153,7 +151,7 @@ def test_licence_of_items_has_priority_and_canary_needs_a_guid(tmp_path: Path) -
     assert audit.find_declarations(path).canary == (GUID, "CANARY")
 
 
-def test_canary_is_found_in_any_file_of_an_archive(tmp_path: Path) -> None:
+def test_canary_is_found_in_any_file_of_an_archive(tmp_path):
     with zipfile.ZipFile(tmp_path / "quiz.zip", "w") as archive:
         archive.writestr("one.jsonl", "{}")
         archive.writestr("two.jsonl", f"canary GUID {GUID}")

@@ -45,7 +45,7 @@ def _triage(data: Dataset, said: Chosen) -> audit.Triage:
     return audit.triage(audit.Items.from_dataset(data), from_choices(said))
 
 
-def test_wrong_keys_are_ranked_first_and_bounded() -> None:
+def test_wrong_keys_are_ranked_first_and_bounded():
     """Each block has a planted key once."""
     data, said = _quiz(300)
     found = _triage(data, said)
@@ -61,7 +61,7 @@ def test_wrong_keys_are_ranked_first_and_bounded() -> None:
         assert most == sorted(most)
 
 
-def test_bound_is_always_shown_with_its_condition() -> None:
+def test_bound_is_always_shown_with_its_condition():
     data, said = _quiz(200)
     found = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(said))
     page = " ".join(audit.render_page(found).split())
@@ -83,9 +83,7 @@ def test_bound_is_always_shown_with_its_condition() -> None:
     ("blocks", "wrong", "visibility"),
     [(500, 5, 1.0), (500, 50, 1.0), (2000, 200, 0.75), (500, 50, 0.5), (100, 10, 1.0)],
 )
-def test_bound_is_correct_in_95_percent_if_its_condition_is_true(
-    blocks: int, wrong: int, visibility: float
-) -> None:
+def test_bound_is_correct_in_95_percent_if_its_condition_is_true(blocks, wrong, visibility):
     """The condition is that a wrong key scores like a planted one with the stated probability."""
     rng, sets = np.random.default_rng([blocks, wrong]), 300
     most = [_simulate_bound(blocks, wrong, visibility, visibility, rng) for _ in range(sets)]
@@ -93,7 +91,7 @@ def test_bound_is_correct_in_95_percent_if_its_condition_is_true(
     assert np.median(most) < max(0.6 * blocks, 2 * wrong)
 
 
-def test_bound_is_too_low_if_wrong_keys_are_seen_less_often() -> None:
+def test_bound_is_too_low_if_wrong_keys_are_seen_less_often():
     """With half the stated visibility, it is mostly below the 400 wrong keys of 4,000 items."""
     rng = np.random.default_rng(0)
     assert np.mean([_simulate_bound(4000, 400, 0.5, 1.0, rng) >= 400 for _ in range(50)]) < 0.2
@@ -113,7 +111,7 @@ def _simulate_bound(
 
 @given(st.integers(0, 99))
 @examples(5)
-def test_ranking_does_not_depend_on_any_order(seed: int) -> None:
+def test_ranking_does_not_depend_on_any_order(seed):
     rng = np.random.default_rng(seed)
     data, said = _quiz(60, seed=seed)
     order = {p.id: rng.permutation(4).tolist() for p in data}
@@ -133,7 +131,7 @@ def test_ranking_does_not_depend_on_any_order(seed: int) -> None:
 
 @given(st.integers(0, 99))
 @examples(5)
-def test_copies_change_neither_bounds_nor_ranking(seed: int) -> None:
+def test_copies_change_neither_bounds_nor_ranking(seed):
     data, said = _quiz(60, seed=seed)
     doubled = Dataset([*data, *(replace(p, id=f"{p.id}-again") for p in data)])
     both: Chosen = {
@@ -153,7 +151,7 @@ def _choices(n: int) -> Choices:
     return Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
 
 
-def test_ability_is_measured_on_other_blocks() -> None:
+def test_ability_is_measured_on_other_blocks():
     made = _choices(60)
     other = made.chosen.copy()
     other[:, 7] = made.keys[7]
@@ -163,7 +161,7 @@ def test_ability_is_measured_on_other_blocks() -> None:
     assert ((after != before) == moved).all()
 
 
-def test_contradiction_of_all_models_is_a_feature() -> None:
+def test_contradiction_of_all_models_is_a_feature():
     """The correlation of such an item is undefined, so two features mark it."""
     chosen = np.array([[1, 0, 1, 2]] * 3 + [[1, 0, 0, 2]])
     made = Choices(
@@ -174,7 +172,7 @@ def test_contradiction_of_all_models_is_a_feature() -> None:
     assert values[:, 15].tolist() == [1, 0, 0, 1]
 
 
-def test_number_of_planted_keys_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_planted_keys_is_limited(monkeypatch):
     monkeypatch.setattr("winosmith.audit._planted._MAX_PLANTED_KEYS", 100)
     found = rank_items(_choices(330), 0)
     assert found.planted == 100
@@ -203,7 +201,7 @@ BELOW_CHANCE: Chosen = {
         ((SIXTY, BELOW_CHANCE), "no model is better than chance"),
     ],
 )
-def test_unsuitable_answers_have_a_reason(made: tuple[Dataset, Chosen], why: str) -> None:
+def test_unsuitable_answers_have_a_reason(made, why):
     """Suspects are then ranked by agreement, and the number of wrong keys has no bound."""
     found = _triage(*made)
     assert found.wrong_keys is None
@@ -217,7 +215,7 @@ def test_unsuitable_answers_have_a_reason(made: tuple[Dataset, Chosen], why: str
     assert "The number of wrong keys in data has no bound, because" in words
 
 
-def test_model_below_chance_has_no_weight_next_to_others() -> None:
+def test_model_below_chance_has_no_weight_next_to_others():
     data, said = _quiz(200, wrong=0)
     opposed = {p.id: ((p.answer or 0) + 1) % 4 for p in data}
     found = _triage(data, {**said, "below": opposed})
@@ -226,7 +224,7 @@ def test_model_below_chance_has_no_weight_next_to_others() -> None:
     assert all(one.models > 1 for one in found.suspects)
 
 
-def test_items_without_a_key_are_not_ranked() -> None:
+def test_items_without_a_key_are_not_ranked():
     data, said = _quiz(120)
     half = Dataset(replace(p, answer=None) if at % 2 else p for at, p in enumerate(data))
     found = _triage(half, said)
@@ -234,7 +232,7 @@ def test_items_without_a_key_are_not_ranked() -> None:
     assert {one.id for one in found.suspects} <= {p.id for p in half if p.answer is not None}
 
 
-def test_grades_without_letters_rank_items_by_incorrect_models() -> None:
+def test_grades_without_letters_rank_items_by_incorrect_models():
     data, said = _quiz(80)
     words = "incorrect", "correct"
     table = [
@@ -259,7 +257,7 @@ def test_grades_without_letters_rank_items_by_incorrect_models() -> None:
     assert "ranking uses only the weight of the models that are incorrect" in " ".join(page.split())
 
 
-def test_incorrect_answer_to_two_options_is_the_other_one() -> None:
+def test_incorrect_answer_to_two_options_is_the_other_one():
     data = Dataset(
         Problem(f"q{at}", f"Is {at} odd?", ("it is", "no"), at % 2, blank=None) for at in range(9)
     )
@@ -267,7 +265,7 @@ def test_incorrect_answer_to_two_options_is_the_other_one() -> None:
     assert [given.by_id[p.id].chosen for p in data] == [(1 - at % 2,) for at in range(9)]
 
 
-def test_grades_0_and_1_are_refused_with_advice() -> None:
+def test_grades_0_and_1_are_refused_with_advice():
     """Numbers are options, counted from 1."""
     data, _ = _quiz(9)
     with pytest.raises(ValueError, match="if 0 and 1 mean wrong and right, write"):
@@ -275,7 +273,7 @@ def test_grades_0_and_1_are_refused_with_advice() -> None:
 
 
 @pytest.mark.parametrize("start", [0.0, 5.0])
-def test_fit_ridge_minimises_its_loss_on_separable_rows(start: float) -> None:
+def test_fit_ridge_minimises_its_loss_on_separable_rows(start):
     """The gradient of the penalised loss is 0, from any start."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(300, 4))

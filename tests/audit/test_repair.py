@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ def repaired(planted: Dataset) -> audit.Repair:
     return _repair(planted)
 
 
-def test_planted_cue_is_at_chance_on_held_out_blocks(repaired: audit.Repair) -> None:
+def test_planted_cue_is_at_chance_on_held_out_blocks(repaired):
     longest = next(one for one in repaired.cue_changes if one.rule == LONGEST)
     assert LONGEST in repaired.cues
     assert longest.before > 0.35
@@ -90,7 +89,7 @@ def test_planted_cue_is_at_chance_on_held_out_blocks(repaired: audit.Repair) -> 
     assert len(repaired.dataset) > 450
 
 
-def test_thinning_removes_items_at_random(planted: Dataset, repaired: audit.Repair) -> None:
+def test_thinning_removes_items_at_random(planted, repaired):
     """Some items whose key the cue selects are kept, and some others are removed."""
     items = audit.Items.from_dataset(planted)
     picked = _find_selected(items) > 0
@@ -100,7 +99,7 @@ def test_thinning_removes_items_at_random(planted: Dataset, repaired: audit.Repa
 
 
 @pytest.mark.parametrize("kept", [0.0, 1.0])
-def test_bounds_reveal_too_much_and_too_little_thinning(planted: Dataset, kept: float) -> None:
+def test_bounds_reveal_too_much_and_too_little_thinning(planted, kept):
     """All items whose longest option is correct are removed, or none."""
     items = audit.Items.from_dataset(planted)
     stays = np.where(_find_selected(items)[items.unit_starts] > 0, kept, 1.0)
@@ -110,7 +109,7 @@ def test_bounds_reveal_too_much_and_too_little_thinning(planted: Dataset, kept: 
     assert bound.low > 0.2 if kept else bound.high < -audit.LIMIT
 
 
-def test_many_items_without_a_cue_are_shown_to_be_at_chance() -> None:
+def test_many_items_without_a_cue_are_shown_to_be_at_chance():
     found = _repair(_plant(1500, 0.0, options=12, seed=3), cues=LENGTHS[2:4])
     assert (found.cues, found.has_word_model, found.filtered.dropped) == ((), False, ())
     assert found.proof.is_within_limit
@@ -119,7 +118,7 @@ def test_many_items_without_a_cue_are_shown_to_be_at_chance() -> None:
     assert "No items were thinned" in audit.render_repair(found)
 
 
-def test_few_items_are_not_shown_to_be_at_chance() -> None:
+def test_few_items_are_not_shown_to_be_at_chance():
     found = _repair(_plant(120, 0.0))
     told = audit.explain_repair(found)
     assert "not shown" in told
@@ -130,7 +129,7 @@ def test_few_items_are_not_shown_to_be_at_chance() -> None:
     assert found.proof.items_needed is None or found.proof.items_needed > 120
 
 
-def test_twins_with_equal_options_are_at_chance() -> None:
+def test_twins_with_equal_options_are_at_chance():
     """A cue of options is correct for only one of the halves, so all bounds are narrow."""
     data = Dataset(
         Problem(f"{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
@@ -144,7 +143,7 @@ def test_twins_with_equal_options_are_at_chance() -> None:
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
 @examples(20)
-def test_bound_contains_the_observed_value(size: int, heard: int, seed: int) -> None:
+def test_bound_contains_the_observed_value(size, heard, seed):
     rng = np.random.default_rng(seed)
     block = np.repeat(np.arange(60), size)
     speaks = (block < heard)[:, None]
@@ -171,14 +170,14 @@ def _measure_bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     return _find_bound(proof), float(np.mean(left))
 
 
-def test_bound_contains_the_effect_on_other_items() -> None:
+def test_bound_contains_the_effect_on_other_items():
     found = [_measure_bound_and_truth(seed) for seed in range(6)]
     assert sum(bound.low <= truth <= bound.high for bound, truth in found) >= 5
 
 
 @given(st.randoms(use_true_random=False))
 @examples(6)
-def test_repair_ignores_order_and_duplicates(random: object) -> None:
+def test_repair_ignores_order_and_duplicates(random):
     data = list(_plant(130, 0.4))
     first = _repair(Dataset(data))
     moved = [
@@ -197,7 +196,7 @@ def test_repair_ignores_order_and_duplicates(random: object) -> None:
 
 @given(st.integers(100, 160), st.integers(0, 9))
 @examples(6)
-def test_kept_and_removed_items_are_the_input(n: int, seed: int) -> None:
+def test_kept_and_removed_items_are_the_input(n, seed):
     """The recorded orders lead from the input to the kept items."""
     data = _plant(n, 0.4, seed=seed)
     data = Dataset([*data, replace(data[0], id="again"), replace(data[1], id="none", answer=None)])
@@ -210,7 +209,7 @@ def test_kept_and_removed_items_are_the_input(n: int, seed: int) -> None:
         assert came.options[came.answer or 0] == is_now.options[is_now.answer or 0]
 
 
-def test_copies_and_all_contradictions_are_removed() -> None:
+def test_copies_and_all_contradictions_are_removed():
     data = [*_plant(120, 0.0)]
     wrong = replace(data[7], id="wrong", answer=(data[7].answer or 0) ^ 1)
     found = _repair(Dataset([*data, replace(data[5], id="a copy"), wrong]))
@@ -221,7 +220,7 @@ def test_copies_and_all_contradictions_are_removed() -> None:
     assert "a copy" in found.dataset
 
 
-def test_positions_are_shuffled_or_thinned_if_order_is_fixed() -> None:
+def test_positions_are_shuffled_or_thinned_if_order_is_fixed():
     """An option "none of the above", or a field that may refer to an option, fixes the order."""
     data = [
         replace(p, options=(*p.options[p.answer or 0 :], *p.options[: p.answer or 0]), answer=0)
@@ -248,7 +247,7 @@ def test_positions_are_shuffled_or_thinned_if_order_is_fixed() -> None:
     assert 200 < len(thinned.dataset) < 400
 
 
-def test_twins_stay_whole() -> None:
+def test_twins_stay_whole():
     """Their options don't reveal which half has which key, so no twin is removed."""
     rng = np.random.default_rng(2)
     data = Dataset(
@@ -264,7 +263,7 @@ def test_twins_stay_whole() -> None:
     assert options[::2] == options[1::2]
 
 
-def test_impossible_repairs_are_refused_with_the_reason() -> None:
+def test_impossible_repairs_are_refused_with_the_reason():
     with pytest.raises(DataError, match=r"the 99 items of planted are too few .*there are 99"):
         _repair(_plant(99, 0.0))
     with pytest.raises(DataError, match=r"characters” is correct for 97\.1 % of the items"):
@@ -273,7 +272,7 @@ def test_impossible_repairs_are_refused_with_the_reason() -> None:
         _repair(Dataset(p.blind() for p in _plant(120, 0.0)))
 
 
-def test_interrupted_repair_resumes(tmp_path: Path) -> None:
+def test_interrupted_repair_resumes(tmp_path):
     data = _plant(130, 0.4)
     audit.repair_to_folder(data, tmp_path / "a" / "whole", **HOW)
 
@@ -291,7 +290,7 @@ def test_interrupted_repair_resumes(tmp_path: Path) -> None:
     assert everything(out) == everything(tmp_path / "a" / "whole")
 
 
-def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
+def test_repairs_of_the_same_items_are_counted(tmp_path):
     """Another seed counts, with `force` or in a folder next to it; the same repair doesn't."""
     data = _plant(110, 0.0)
     how = HOW | {"draws": 19}
@@ -312,7 +311,7 @@ def test_repairs_of_the_same_items_are_counted(tmp_path: Path) -> None:
         audit.repair_to_folder(data, one, seed=5, **how)
 
 
-def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path: Path) -> None:
+def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path):
     train, test = [*_plant(130, 0.4)], [*_plant(120, 0.4, seed=7)]
     near = replace(test[1], id="near", sentence=test[1].sentence.replace("Which", "What"))
     halves = [
@@ -341,7 +340,7 @@ def test_items_of_two_splits_stay_only_in_the_last_one(tmp_path: Path) -> None:
         audit.repair_splits(dict.fromkeys(splits, splits["test"]), tmp_path / "c", **HOW)
 
 
-def test_split_that_is_too_small_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_split_that_is_too_small_is_refused_before_any_work(tmp_path):
     """The items of later splits don't count."""
     large, small = _plant(130, 0.4), _plant(80, 0.4, seed=1)
     test = _plant(120, 0.4, seed=7)
@@ -359,7 +358,7 @@ def test_split_that_is_too_small_is_refused_before_any_work(tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
-def test_no_split_is_written_if_one_can_not_be_repaired(tmp_path: Path) -> None:
+def test_no_split_is_written_if_one_can_not_be_repaired(tmp_path):
     splits = {"train": _plant(130, 0.4), "test": _plant(400, 1.0, seed=7)}
     with pytest.raises(DataError, match=r"test: no item .* Nothing was written; omit test"):
         audit.repair_splits(splits, tmp_path, **HOW)

@@ -30,7 +30,7 @@ def compute_surplus(problems: list[Problem]) -> float:
 
 @examples(100)
 @given(items=st.lists(st.tuples(LENGTHS, st.integers(0, 4)), max_size=30))
-def test_rewrites_bring_the_longest_option_to_chance(items: list[tuple[list[int], int]]) -> None:
+def test_rewrites_bring_the_longest_option_to_chance(items):
     """No rewrite is superfluous: before each of them, a surplus is left."""
     problems = [problem(n, *one) for n, one in enumerate(items)]
     rewrites = list_rewrites(problems)
@@ -49,21 +49,21 @@ def test_rewrites_bring_the_longest_option_to_chance(items: list[tuple[list[int]
     assert [one.missing for one in rewrites] == sorted(one.missing for one in rewrites)
 
 
-def test_table_and_problems_have_equal_rewrites() -> None:
+def test_table_and_problems_have_equal_rewrites():
     rows = [{"id": f"q{n}", "question": "Which?", "A": "a longer one", "B": "b", "answer": "A"}
             for n in range(4)]  # fmt: skip
     items = [Problem(f"q{n}", "Which?", ("a longer one", "b"), 0, blank=None) for n in range(4)]
     assert list_rewrites(rows) == list_rewrites(items) != []
 
 
-def test_white_space_around_an_option_does_not_count() -> None:
+def test_white_space_around_an_option_does_not_count():
     """The cue of the longest option ignores it, too."""
     padded = "a long one" + " " * 5
     items = [Problem(f"q{n}", "Which?", (padded, "bb but longer"), 0, blank=None) for n in range(4)]
     assert list_rewrites(items) == []
 
 
-def test_markup_is_escaped_in_worklists() -> None:
+def test_markup_is_escaped_in_worklists():
     items = [Problem(f"q{n}", "Which?", ("a longer one", "=1<b>"), 0, blank=None) for n in range(4)]
     file = StringIO()
     write_rewrites(list_rewrites(items), file)

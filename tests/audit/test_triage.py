@@ -32,7 +32,7 @@ def _triage(data: Dataset, chosen: Chosen) -> audit.Triage:
     return audit.triage(audit.Items.from_dataset(data), from_choices(chosen))
 
 
-def test_items_are_ranked_by_agreement_on_another_option() -> None:
+def test_items_are_ranked_by_agreement_on_another_option():
     data = _items(20)
     good = {problem.id: 0 for problem in data} | {"q3": 2}
     poor = {problem.id: 1 for problem in data} | {"q3": 0}
@@ -46,7 +46,7 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
 
 @given(st.integers(2, 5), st.integers(0, 99))
 @examples(10)
-def test_copies_change_no_comparison_of_two_models(times: int, seed: int) -> None:
+def test_copies_change_no_comparison_of_two_models(times, seed):
     rng = np.random.default_rng(seed)
     data = Dataset(
         Problem(f"q{at}{half}", f"The w{at} hit y{at} and the _ was {word}.",
@@ -64,7 +64,7 @@ def test_copies_change_no_comparison_of_two_models(times: int, seed: int) -> Non
     assert second.design == pytest.approx(times * first.design)
 
 
-def test_p_value_counts_blocks_not_copies() -> None:
+def test_p_value_counts_blocks_not_copies():
     """The models differ on six items, each of which occurs six times."""
     data = _items(6)
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
@@ -74,7 +74,7 @@ def test_p_value_counts_blocks_not_copies() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_audit_and_compare_give_equal_tests(copies: int) -> None:
+def test_audit_and_compare_give_equal_tests(copies):
     rng = np.random.default_rng(0)
     data = Dataset(replace(p, id=f"{p.id}-{n}") for p in _items(60) for n in range(copies))
     chosen = {
@@ -101,7 +101,7 @@ def test_audit_and_compare_give_equal_tests(copies: int) -> None:
     assert f"{100 * found.models['two'].right:.1f}" in audit.render_page(part)
 
 
-def test_items_that_all_or_no_models_solve_are_listed() -> None:
+def test_items_that_all_or_no_models_solve_are_listed():
     data = _items(3)
     one = {"q0": 0, "q1": 1, "q2": 0}
     found = _triage(data, {"one": one, "two": {"q0": 0, "q1": 2}})
@@ -113,19 +113,19 @@ def test_items_that_all_or_no_models_solve_are_listed() -> None:
     assert [one.right for one in invalid.models.values()] == [2 / 3, 0.0]
 
 
-def test_answer_beyond_the_options_is_refused() -> None:
+def test_answer_beyond_the_options_is_refused():
     with pytest.raises(
         DataError, match="m: the answer to 'q0' is option 4, but the problem has only 3"
     ):
         _triage(_items(2), {"m": {"q0": 3}})
 
 
-def test_answers_to_another_data_set_are_refused() -> None:
+def test_answers_to_another_data_set_are_refused():
     with pytest.raises(DataError, match="a different data set"):
         audit.audit(_items(5), draws=19, probe_draws=0, answers=from_choices({"m": {"x": 0}}))
 
 
-def test_answers_to_one_split_are_reported_only_for_it() -> None:
+def test_answers_to_one_split_are_reported_only_for_it():
     other = Dataset(Problem(f"o{at}", f"Who is {at}? _", ("x", "y"), 0) for at in range(5))
     splits, given = {"a": _items(5), "b": other}, from_choices({"m": {"o1": 0}})
     found = audit.audit(splits, draws=19, probe_draws=0, answers=given)
@@ -151,9 +151,7 @@ def redux(data_dir: Path) -> tuple[audit.Items, Mapping[str, answers.Answers], s
     return audit.Items.from_dataset(data), answers.read(folder / "answers.csv", data), wrong
 
 
-def test_planted_keys_find_more_wrong_keys_of_mmlu_redux(
-    redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
-) -> None:
+def test_planted_keys_find_more_wrong_keys_of_mmlu_redux(redux):
     """The ranking is compared with that by agreement. Experts marked 370 of 5,700 items."""
     items, given, wrong = redux
     found = audit.triage(items, given)
@@ -171,9 +169,7 @@ def test_planted_keys_find_more_wrong_keys_of_mmlu_redux(
     assert all(one.most is not None and one.most >= len(wrong) for one in keys.bounds)
 
 
-def test_49_of_113_set_aside_items_of_mmlu_redux_have_wrong_keys(
-    redux: tuple[audit.Items, Mapping[str, answers.Answers], set[str]],
-) -> None:
+def test_49_of_113_set_aside_items_of_mmlu_redux_have_wrong_keys(redux):
     """By default, a repair sets aside 2 % of the 5,693 items. Experts marked the wrong keys."""
     items, given, wrong = redux
     found = choose_items_to_set_aside(items, given, None, 0)

@@ -1,7 +1,6 @@
 """Repairs set wrong keys aside that models reveal, and report the effect on the others."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,7 +63,7 @@ def _rate(data: Dataset, wrong: set[str]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_thinning_with_answers_does_not_raise_rate_of_wrong_keys(seed: int) -> None:
+def test_thinning_with_answers_does_not_raise_rate_of_wrong_keys(seed):
     """Models that are correct in 60 to 90 % reveal so many wrong keys that the rate falls."""
     rng = np.random.default_rng(seed)
     n, mark = int(rng.integers(400, 700)), str(rng.choice([" and so on", ", I think"]))
@@ -77,7 +76,7 @@ def test_thinning_with_answers_does_not_raise_rate_of_wrong_keys(seed: int) -> N
     assert found.filtered.input() == data
 
 
-def test_first_suspects_are_set_aside_with_their_reason() -> None:
+def test_first_suspects_are_set_aside_with_their_reason():
     data, said, _ = _quiz(400, 0.02)
     ranked = audit.triage(audit.Items.from_dataset(data), from_choices(said)).suspects
     suspects = sorted(ranked, key=lambda one: -one.agreement)
@@ -103,7 +102,7 @@ def test_first_suspects_are_set_aside_with_their_reason() -> None:
     assert none.dataset == _repair(data).dataset
 
 
-def test_item_set_aside_can_be_appended_to_kept_items(tmp_path: Path) -> None:
+def test_item_set_aside_can_be_appended_to_kept_items(tmp_path):
     """Its options have the order in which they would be kept."""
     data, said, _ = _quiz(300, 0.02)
     found = audit.repair_to_folder(data, tmp_path / "out", answers=from_choices(said), **HOW)
@@ -120,7 +119,7 @@ def test_item_set_aside_can_be_appended_to_kept_items(tmp_path: Path) -> None:
     assert len(formats.read(tmp_path / "out" / "kept.jsonl")) == len(found.dataset) + len(aside)
 
 
-def test_other_half_of_a_suspect_is_also_set_aside() -> None:
+def test_other_half_of_a_suspect_is_also_set_aside():
     """A half without its twin would make one answer more likely."""
     halves = [
         Problem(f"h{half}", f"The w1 hit y1 and the _ was {word}.", ("w1 v1", "y1"), half, "t")
@@ -137,7 +136,7 @@ def test_other_half_of_a_suspect_is_also_set_aside() -> None:
 
 @given(st.permutations(range(150)))
 @examples(10)
-def test_items_set_aside_do_not_depend_on_ids_or_row_order(order: list[int]) -> None:
+def test_items_set_aside_do_not_depend_on_ids_or_row_order(order):
     """Suspects with equal agreement are drawn by their texts."""
     data, said, _ = _quiz(150, 0.0, models=3, right=(0.4, 0.4), seed=3)
     names = {name: f"x{at}" for name, at in zip(data.ids, order, strict=True)}
@@ -149,7 +148,7 @@ def test_items_set_aside_do_not_depend_on_ids_or_row_order(order: list[int]) -> 
     assert [names[found.id] for found in one.set_aside] == [found.id for found in two.set_aside]
 
 
-def test_two_models_set_nothing_aside_by_default() -> None:
+def test_two_models_set_nothing_aside_by_default():
     """Each of two models has only one other, whose answer would be the agreement of all others."""
     data, said, _ = _quiz(300, 0.02, models=2)
     found = _repair(data, answers=from_choices(said))
@@ -159,7 +158,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     assert len(some.set_aside) == 3
 
 
-def test_page_and_json_report_bias_of_items_set_aside() -> None:
+def test_page_and_json_report_bias_of_items_set_aside():
     """Without these items the accuracy is higher, because models answered them incorrectly."""
     data, said, _ = _quiz(500, 0.05)
     found = _repair(data, answers=from_choices(said))
@@ -187,7 +186,7 @@ def test_page_and_json_report_bias_of_items_set_aside() -> None:
         assert shares["without"] > shares["before"]
 
 
-def test_factor_is_the_effect_of_thinning_on_planted_wrong_keys() -> None:
+def test_factor_is_the_effect_of_thinning_on_planted_wrong_keys():
     """Repairs of the same items with planted wrong keys raise their rate by the same factor."""
     data = _quiz(300, 0.0)[0]
     found = _repair(data)
@@ -210,7 +209,7 @@ def test_factor_is_the_effect_of_thinning_on_planted_wrong_keys() -> None:
     assert found.record()["wrong_keys"]["factor"] == told.factor
 
 
-def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
+def test_no_factor_is_reported_if_nothing_is_thinned():
     """Every item is equally likely to be kept."""
     found = _repair(_quiz(300, 0.0, share=0.0)[0])
     assert (found.cues, found.concentration) == ((), None)
@@ -218,14 +217,14 @@ def test_no_factor_is_reported_if_nothing_is_thinned() -> None:
     assert "rate of wrong keys" not in audit.render_repair(found)
 
 
-def test_factor_of_large_data_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_factor_of_large_data_is_measured_on_a_sample(monkeypatch):
     monkeypatch.setattr("winosmith.audit._thinning._MAX_SYNTHETIC_ITEMS", 300)
     found = _repair(_quiz(500, 0.0)[0])
     assert (found.concentration.items, found.concentration.total_items) == (300, 500)
     assert "these items (300, drawn from 500)" in audit.render_repair(found)
 
 
-def test_repair_that_keeps_too_few_is_refused(tmp_path: Path) -> None:
+def test_repair_that_keeps_too_few_is_refused(tmp_path):
     data = _quiz(600, 0.0, share=0.885, seed=1)[0]
     steps: list[str] = []
     folder = tmp_path / "out"
@@ -243,7 +242,7 @@ def test_repair_that_keeps_too_few_is_refused(tmp_path: Path) -> None:
     assert not any("half" in step for step in steps[:kept])
 
 
-def test_only_splits_with_answers_set_items_aside(tmp_path: Path) -> None:
+def test_only_splits_with_answers_set_items_aside(tmp_path):
     data, said, _ = _quiz(300, 0.02)
     other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
     splits = {"other": other, "quiz": data}

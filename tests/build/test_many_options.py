@@ -3,7 +3,6 @@
 import html
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ QUICK: dict[str, Any] = {"embed": EmbedRecipe(dimensions=64), "splits": 1}
 
 
 @pytest.mark.parametrize("aim", ["error", "chance"])
-def test_debias_filters_and_measures_two_to_five_options(tmp_path: Path, aim: str) -> None:
+def test_debias_filters_and_measures_two_to_five_options(tmp_path, aim):
     """Chance is the mean of 1 / K, and the page states that only the options are read."""
     formats.write(POOL.problems, tmp_path / "set.jsonl")
     asked = ["debias", str(tmp_path / "set.jsonl"), "--out", str(tmp_path / "out"), "--aim", aim]
@@ -54,7 +53,7 @@ def test_debias_filters_and_measures_two_to_five_options(tmp_path: Path, aim: st
     assert "hashed letters of the options" in page
 
 
-def test_reports_do_not_depend_on_the_order_of_options(tmp_path: Path) -> None:
+def test_reports_do_not_depend_on_the_order_of_options(tmp_path):
     other = Dataset(
         replace(p, options=p.options[::-1], answer=len(p.options) - 1 - (p.answer or 0))
         for p in POOL
@@ -74,7 +73,7 @@ def test_reports_do_not_depend_on_the_order_of_options(tmp_path: Path) -> None:
     assert found[0].run.overlaps == found[1].run.overlaps
 
 
-def test_encoders_read_options_alone_or_in_the_sentence(tmp_path: Path, tiny_encoder: Path) -> None:
+def test_encoders_read_options_alone_or_in_the_sentence(tmp_path, tiny_encoder):
     told = {}
     for reads in (None, "sentence"):
         done = debias_to_folder(
@@ -93,7 +92,7 @@ def test_encoders_read_options_alone_or_in_the_sentence(tmp_path: Path, tiny_enc
     np.testing.assert_allclose(X[0], X[1], atol=1e-5)
 
 
-def test_random_reduction_of_many_options_is_measured(tmp_path: Path) -> None:
+def test_random_reduction_of_many_options_is_measured(tmp_path):
     done = debias_to_folder(
         POOL, tmp_path / "out", filter_recipe=FilterRecipe(method="random", keep=200), **QUICK
     )
@@ -117,9 +116,7 @@ def test_random_reduction_of_many_options_is_measured(tmp_path: Path) -> None:
         (0.14, 0.24, "other options are correct more often than by chance; before the filter"),
     ],
 )
-def test_verdict_compares_with_chance_of_four_options(
-    tmp_path: Path, low: float, high: float, told: str
-) -> None:
+def test_verdict_compares_with_chance_of_four_options(tmp_path, low, high, told):
     done = debias_to_folder(
         POOL,
         tmp_path / "out",
@@ -147,9 +144,7 @@ def test_verdict_compares_with_chance_of_four_options(
          "an encoder can only be fine-tuned on problems with two options"),
     ],
 )  # fmt: skip
-def test_two_option_methods_refuse_more_options_early(
-    tmp_path: Path, embed: dict[str, Any], chosen: dict[str, Any], told: str
-) -> None:
+def test_two_option_methods_refuse_more_options_early(tmp_path, embed, chosen, told):
     if "array" in embed:
         signature = json.dumps({"parameters": {"combine": "difference"}})
         embed = {"array": str(tmp_path / "X.npz")}
@@ -161,12 +156,12 @@ def test_two_option_methods_refuse_more_options_early(
     assert not (tmp_path / "out").exists()
 
 
-def test_reads_with_an_array_is_refused() -> None:
+def test_reads_with_an_array_is_refused():
     with pytest.raises(RecipeError, match="neither can be used"):
         EmbedRecipe(array="X.npz", reads="options")
 
 
-def test_light_embedder_can_read_two_options_alone(tmp_path: Path) -> None:
+def test_light_embedder_can_read_two_options_alone(tmp_path):
     two = Dataset(replace(p, options=p.options[:2], answer=0) for p in POOL if p.answer == 0)
     recipe = EmbedRecipe(dimensions=64, reads="options")
     done = debias_to_folder(
@@ -176,7 +171,7 @@ def test_light_embedder_can_read_two_options_alone(tmp_path: Path) -> None:
     assert str(done.measures.signature).count("reads:options") == 1
 
 
-def test_options_are_read_by_words_and_relative_length() -> None:
+def test_options_are_read_by_words_and_relative_length():
     """Case and position don't count. Only a unique longest or shortest option is marked."""
     one = Problem("a", "One? _", ("The Cup", "a jug of tea", "tea"), 0)
     other = Problem("b", "Two? _", ("a jug of tea", "the cup", "cups of tea!"), 0)
@@ -186,7 +181,7 @@ def test_options_are_read_by_words_and_relative_length() -> None:
     assert X[1, :, 32:].tolist() == [[0, 0], [0, 1], [0, 0]]
 
 
-def test_options_of_questions_are_read_alone_by_default(tmp_path: Path) -> None:
+def test_options_of_questions_are_read_alone_by_default(tmp_path):
     """A problem without a blank is a question."""
     asked = Dataset(
         Problem(p.id, f"Which is number {p.id}?", p.options[:2], 0, blank=None)
@@ -203,7 +198,7 @@ def test_options_of_questions_are_read_alone_by_default(tmp_path: Path) -> None:
     assert ["reads:options" in one for one in signatures] == [True, False]
 
 
-def test_independent_model_reads_the_letters_of_options(tmp_path: Path) -> None:
+def test_independent_model_reads_the_letters_of_options(tmp_path):
     """A question has no words around a blank to read."""
     pairs = [((f"a{n}", f"b{n}"), (f"b{n}", f"a{n}")) for n in range(80)]
     asked = Dataset(
@@ -219,7 +214,7 @@ def test_independent_model_reads_the_letters_of_options(tmp_path: Path) -> None:
     assert "a linear model on hashed letters of the options" in page
 
 
-def test_mirror_filters_the_maximum_of_26_options() -> None:
+def test_mirror_filters_the_maximum_of_26_options():
     rng = np.random.default_rng(0)
     pool = Dataset(
         Problem(f"q{n}", f"Which is {n}?", tuple(f"choice {n} {at}" for at in range(26)),

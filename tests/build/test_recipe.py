@@ -1,7 +1,6 @@
 """Reading and writing recipes."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -146,7 +145,7 @@ def test_invalid_toml_is_refused_with_file_and_line(tmp_path):
         read_recipe(recipe)
 
 
-def test_addresses_are_not_resolved_as_files(tmp_path: Path) -> None:
+def test_addresses_are_not_resolved_as_files(tmp_path):
     for data in ("hf:org/name[train]", ("lm-eval:a", "lm-eval:b")):
         made = parse_recipe({"name": "r", "data": data}, folder=tmp_path)
         assert made.data == data

@@ -61,7 +61,7 @@ def _solver(
     return ChatSolver.with_shots(client, SHOTS, 3, swap=True)
 
 
-def test_answers_stay_the_same_if_the_server_is_killed(served: Served, tmp_path: Path) -> None:
+def test_answers_stay_the_same_if_the_server_is_killed(served, tmp_path):
     """The run waits for the restarted server, or it fails and is resumed."""
     undisturbed = _solver(served, None).ask(DATA)
     assert {one.choice for one in undisturbed.replies} >= {0, 1}, "the model says too little"
@@ -93,7 +93,7 @@ def test_answers_stay_the_same_if_the_server_is_killed(served: Served, tmp_path:
     assert disturbed == undisturbed
 
 
-def test_unusable_replies_end_the_run_with_a_warning(served: Served, tmp_path: Path) -> None:
+def test_unusable_replies_end_the_run_with_a_warning(served, tmp_path):
     """After three turns; their transcript is saved."""
     root = Problem("r", "The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)
     notes: list[str] = []

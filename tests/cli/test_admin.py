@@ -50,7 +50,7 @@ def refused(site: Any) -> Admin:
     return run
 
 
-def test_imported_valid_problems_are_exported_unchanged(admin: Admin) -> None:
+def test_imported_valid_problems_are_exported_unchanged(admin):
     assert admin("import twins.jsonl --as valid") == "10 new, 0 already there\n"
     assert admin("import twins.jsonl --as valid") == "0 new, 10 already there\n"
     admin("export --out a --public")
@@ -58,7 +58,7 @@ def test_imported_valid_problems_are_exported_unchanged(admin: Admin) -> None:
     assert {path.name for path in Path("a").iterdir()} == {"problems.jsonl", "winosmith.json"}
 
 
-def test_pair_by_imports_problems_as_twins(admin: Admin) -> None:
+def test_pair_by_imports_problems_as_twins(admin):
     ends = (("broke", 1, "a"), ("bounced", 2, "b"), ("sang", 1, "b"), ("fell", 2, "a"))
     rows = [f'"The cup hit the jug and _ {end}.",cup,jug,{n},{pair}\n' for end, n, pair in ends]
     Path("t.csv").write_text("sentence,option1,option2,answer,group\n" + "".join(rows))
@@ -67,7 +67,7 @@ def test_pair_by_imports_problems_as_twins(admin: Admin) -> None:
     assert formats.read("out/problems.jsonl").twins == ((0, 3), (1, 2))
 
 
-def test_digest_of_export_depends_only_on_its_data(admin: Admin) -> None:
+def test_digest_of_export_depends_only_on_its_data(admin):
     admin("import twins.jsonl --as judging")
     one, other = (json.loads(admin(f"export --out {name} --json")) for name in "ab")
     assert one == other
@@ -82,7 +82,7 @@ def test_digest_of_export_depends_only_on_its_data(admin: Admin) -> None:
     assert json.loads(admin("export --out a --json"))["digest"] != one["digest"]
 
 
-def test_embargoed_problems_are_only_in_private_folder(admin: Admin) -> None:
+def test_embargoed_problems_are_only_in_private_folder(admin):
     admin("import twins.jsonl --as valid --embargo")
     admin("export --out all")
     admin("export --out public --public")
@@ -93,13 +93,13 @@ def test_embargoed_problems_are_only_in_private_folder(admin: Admin) -> None:
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
 
 
-def test_export_into_a_folder_with_other_files_is_refused(refused: Admin) -> None:
+def test_export_into_a_folder_with_other_files_is_refused(refused):
     Path("full").mkdir()
     Path("full/mine").touch()
     assert "is not empty" in refused("export --out full")
 
 
-def test_published_problems_are_only_used_to_find_duplicates(site: Any, admin: Admin) -> None:
+def test_published_problems_are_only_used_to_find_duplicates(site, admin):
     """They aren't part of the data set; a near-duplicate is found with its source."""
     told = admin("import twins.jsonl --as published --source Older")
     assert told == "10 new, 0 already there\n"
@@ -113,7 +113,7 @@ def test_published_problems_are_only_used_to_find_duplicates(site: Any, admin: A
     assert found == [0, "Older", 1.0]
 
 
-def test_gold_questions_are_imported_from_csv(site: Any, admin: Admin, refused: Admin) -> None:
+def test_gold_questions_are_imported_from_csv(site, admin, refused):
     good = (
         "sentence,option1,option2,answer,gold.explanation,gold.attention\n"
         "The cup fell and _ broke.,the cup,the floor,1,Cups break.,false\n"
@@ -131,7 +131,7 @@ def test_gold_questions_are_imported_from_csv(site: Any, admin: Admin, refused: 
     assert rows == [[False, 0], [True, 1]]
 
 
-def test_invitation_token_is_not_stored_in_plain_text(site: Any, admin: Admin) -> None:
+def test_invitation_token_is_not_stored_in_plain_text(site, admin):
     options = "--role moderator --minutes 60 --address https://twins.example.org"
     link = admin(f"invite {options}").strip()
     assert link.startswith("https://twins.example.org/people/")
@@ -147,9 +147,7 @@ def test_invitation_token_is_not_stored_in_plain_text(site: Any, admin: Admin) -
     assert row == [True, True, False, 60]
 
 
-def test_invitation_for_an_account_lets_its_owner_return(
-    site: Any, admin: Admin, refused: Admin
-) -> None:
+def test_invitation_for_an_account_lets_its_owner_return(site, admin, refused):
     site.people(adam="admin")
     assert "/people/join/" in admin("invite --for Adam")
     named = "from winosmith.web.people.models import Invitation\n"
@@ -162,7 +160,7 @@ def test_invitation_for_an_account_lets_its_owner_return(
 @pytest.mark.parametrize(
     "line", ["backup none x.tar", "export none --out x", "invite none --role judge"]
 )
-def test_folder_without_a_site_is_refused_and_stays_empty(site: Any, line: str) -> None:
+def test_folder_without_a_site_is_refused_and_stays_empty(site, line):
     Path("none").mkdir()
     refused = site.admin(*line.split(), ok=False)
     assert refused.returncode == 2

@@ -44,9 +44,7 @@ def _run(line: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_round_is_opened_answered_closed_exported_and_published(
-    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_round_is_opened_answered_closed_exported_and_published(site, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     formats.write(practice.read_handwritten()[:24].problems, "twins.jsonl")
     test = f"admin test {site.folder}"

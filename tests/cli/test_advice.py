@@ -11,7 +11,7 @@ import click
 import pytest
 
 import winosmith
-from tests.cli.conftest import Cli, ways
+from tests.cli.conftest import ways
 from tests.cli.test_release import ABOUT
 from winosmith import formats
 from winosmith.cli import _printing, main
@@ -100,14 +100,14 @@ def _find_command_lines(text: str) -> list[list[str]]:
     ]
 
 
-def test_command_lines_in_messages_exist() -> None:
+def test_command_lines_in_messages_exist():
     lines = [(place, words) for place, text in _all_texts() for words in _find_command_lines(text)]
     wrong = {place: why for place, words in lines if (why := _find_unknown_part(words))}
     assert wrong == {}
     assert len(lines) > 10
 
 
-def test_library_messages_name_parameters_not_options() -> None:
+def test_library_messages_name_parameters_not_options():
     """Each interface translates the parameters into its own settings."""
     found = [
         (place, text)
@@ -119,7 +119,7 @@ def test_library_messages_name_parameters_not_options() -> None:
     assert found == []
 
 
-def test_settings_in_messages_are_parameters_and_options() -> None:
+def test_settings_in_messages_are_parameters_and_options():
     parameters = {
         one.arg
         for path in PACKAGE.rglob("*.py")
@@ -144,7 +144,7 @@ def test_settings_in_messages_are_parameters_and_options() -> None:
     assert len(named) > 15
 
 
-def test_messages_of_a_command_name_only_its_own_options() -> None:
+def test_messages_of_a_command_name_only_its_own_options():
     wrong = []
     for path in (PACKAGE / "cli").glob("*.py"):
         module = f"winosmith.cli.{path.stem}"
@@ -180,12 +180,12 @@ def test_messages_of_a_command_name_only_its_own_options() -> None:
         ),
     ],
 )
-def test_setting_is_printed_as_option_of_command(command: str, message: str, printed: str) -> None:
+def test_setting_is_printed_as_option_of_command(command, message, printed):
     """If the command has no such option, the message names the command that has it."""
     assert translate_settings(message, ways()[command][-1]) == printed
 
 
-def test_errors_in_python_name_parameters(tmp_path: Path) -> None:
+def test_errors_in_python_name_parameters(tmp_path):
     (tmp_path / "a.csv").write_text("id,zzz,A,B,answer\n1,q,a,b,A\n")
     with pytest.raises(winosmith.errors.FormatError, match="name one with `question=`"):
         formats.read(tmp_path / "a.csv")
@@ -205,9 +205,7 @@ READING = {
 
 
 @pytest.mark.parametrize("line", READING.values(), ids=READING)
-def test_advice_about_columns_works(
-    line: str, cli: Cli, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_advice_about_columns_works(line, cli, capsys):
     rows = [f"{row},What is {row} + 1?,{row + 1},{row + 3},A" for row in range(24)]
     Path("quiz.csv").write_text("\n".join(["id,zzz,A,B,answer", *rows]) + "\n")
     Path("release.toml").write_text(ABOUT)
@@ -224,7 +222,7 @@ def test_advice_about_columns_works(
     assert "no such option" not in told.casefold()
 
 
-def test_advice_about_embargoed_problems_works(cli: Cli) -> None:
+def test_advice_about_embargoed_problems_works(cli):
     twins = [replace(problem, embargo=True) for problem in make_twins(3)]
     formats.write(twins, "twins.jsonl")
     told = cli.refused("convert twins.jsonl a.jsonl")

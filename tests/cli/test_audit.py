@@ -29,7 +29,7 @@ def longest(cli: Cli) -> Path:
     return Path("longest.jsonl")
 
 
-def test_broken_rule_exits_with_1_and_names_the_cue(longest: Path, cli: Cli) -> None:
+def test_broken_rule_exits_with_1_and_names_the_cue(longest, cli):
     rules = "--draws 99 --out audit.html --fail-on cue=3pt,duplicates"
     printed = cli(f"audit longest.jsonl {rules}", code=1)
     assert "choosing “the longest, in characters” is correct for 100.0" in printed
@@ -37,7 +37,7 @@ def test_broken_rule_exits_with_1_and_names_the_cue(longest: Path, cli: Cli) -> 
     assert "Audit of longest" in Path("audit.html").read_text("utf-8")
 
 
-def test_record_with_equal_options_breaks_rule_refused(longest: Path, cli: Cli) -> None:
+def test_record_with_equal_options_breaks_rule_refused(longest, cli):
     text = longest.read_text("utf-8")
     record = {**json.loads(text.splitlines()[-1]), "id": "bad", "options": ["x", "x"]}
     longest.write_text(f"{text}{json.dumps(record)}\n", "utf-8")
@@ -45,7 +45,7 @@ def test_record_with_equal_options_breaks_rule_refused(longest: Path, cli: Cli) 
     assert "longest.jsonl:" in printed
 
 
-def test_unusable_rows_are_counted_with_reasons(cli: Cli) -> None:
+def test_unusable_rows_are_counted_with_reasons(cli):
     rows = [f"What is number {at}?,stone {at},a cold river {at},B\n" for at in range(40)]
     rows[4:9] = ["Same?,x,x,A\n"] * 4 + ["Which?,a,b,\n"]
     path = Path("some.csv")
@@ -61,7 +61,7 @@ def test_unusable_rows_are_counted_with_reasons(cli: Cli) -> None:
     assert "No line for a README: some can't be judged" in printed
 
 
-def test_columns_are_shown_with_the_options_that_name_them(cli: Cli) -> None:
+def test_columns_are_shown_with_the_options_that_name_them(cli):
     rows = [f"n{at},What is {at}?,red {at},blue {at},{at % 2 + 1},easy\n" for at in range(40)]
     Path("own.csv").write_text("Nr,Stem,A,B,Key,Level\n" + "".join(rows))
     read = (
@@ -95,16 +95,14 @@ def test_columns_are_shown_with_the_options_that_name_them(cli: Cli) -> None:
         ("texts", "--fail-on texts needs texts; add --texts FILE"),
     ],
 )  # fmt: skip
-def test_rules_that_can_not_break_are_refused_before_reading(
-    rules: str, message: str, cli: Cli
-) -> None:
+def test_rules_that_can_not_break_are_refused_before_reading(rules, message, cli):
     """The rule is unknown, or an option omits its measure."""
     Path("unread.jsonl").write_bytes(b"\xff")
     told = cli.refused(f"audit unread.jsonl --no-probes --fail-on {rules}")
     assert message in " ".join(told.replace("│", " ").split())
 
 
-def test_embed_adds_probes_on_vectors(cli: Cli) -> None:
+def test_embed_adds_probes_on_vectors(cli):
     rows = [f"What is number {at}?,some a{at},the b{at},{'ABA'[at % 3]}\n" for at in range(60)]
     Path("quiz.csv").write_text("question,A,B,answer\n" + "".join(rows))
     record = cli.told("audit quiz.csv --draws 19 --embed light")
@@ -128,7 +126,7 @@ def doubted(cli: Cli) -> str:
     return f"quiz.csv {QUICK} --answers answers.csv"
 
 
-def test_suspects_become_a_test_sheet(doubted: str, cli: Cli) -> None:
+def test_suspects_become_a_test_sheet(doubted, cli):
     assert "q4 (quiz.csv:6) " in cli(f"audit {doubted} --to-sheet suspects.jsonl")
     assert "Wrote suspects.jsonl (2 problems)" in cli.err
     (sheet,) = make_sheets(formats.read("suspects.jsonl")).sheets
@@ -139,10 +137,10 @@ def test_suspects_become_a_test_sheet(doubted: str, cli: Cli) -> None:
 
 
 def test_suspects_are_sent_to_judges_of_a_site_once(
-    doubted: str,
-    prepared_site: Path,  # noqa: F811
-    tmp_path: Path,
-) -> None:
+    doubted,
+    prepared_site,  # noqa: F811
+    tmp_path,
+):
     """They are under embargo there. An item with a second blank can't be sent, and is reported."""
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
     asked = ("audit", *doubted.split(), "--to-judge", str(site.folder))
@@ -166,8 +164,8 @@ def test_suspects_are_sent_to_judges_of_a_site_once(
     ],
 )
 def test_suspects_without_unique_ids_answers_or_a_site_are_refused(
-    arguments: str, message: str, doubted: str, cli: Cli
-) -> None:
+    arguments, message, doubted, cli
+):
     """If two files share an id, it is unknown which of the items a model has answered."""
     Path("other.csv").write_text("id,question,A,B,answer\nq4,What is it?,x,y,A\n")
     assert message in cli.refused(f"audit {arguments.format(doubted)}")
@@ -188,7 +186,7 @@ def leaning(cli: Cli) -> Path:
 REPAIR = "--draws 39 --no-probes --repair fixed"
 
 
-def test_repair_is_written_and_shown_before_and_after(leaning: Path, cli: Cli) -> None:
+def test_repair_is_written_and_shown_before_and_after(leaning, cli):
     printed = cli(f"audit leaning.csv {REPAIR} --out audit.html")
     assert "This is not shown" in printed
     assert printed.startswith("Before the repair: leaning gives answers away")
@@ -206,7 +204,7 @@ def test_repair_is_written_and_shown_before_and_after(leaning: Path, cli: Cli) -
     assert "the longest, in characters" in record["thinned_by"]
 
 
-def test_items_are_named_by_id_and_line(leaning: Path, cli: Cli) -> None:
+def test_items_are_named_by_id_and_line(leaning, cli):
     head, *rows = leaning.read_text().splitlines()
     rows.append(rows[0])
     leaning.write_text("\n".join([head, *rows]))
@@ -250,7 +248,7 @@ def wrong(cli: Cli) -> set[str]:
     return wrong
 
 
-def test_repair_with_answers_does_not_concentrate_wrong_keys(wrong: set[str], cli: Cli) -> None:
+def test_repair_with_answers_does_not_concentrate_wrong_keys(wrong, cli):
     audit = f"audit miskeyed.csv {REPAIR}"
     printed = " ".join(cli(f"{audit} --answers answers.csv").split())
     kept = {problem.id for problem in formats.read("fixed/kept.jsonl")}
@@ -266,7 +264,7 @@ def test_repair_with_answers_does_not_concentrate_wrong_keys(wrong: set[str], cl
     assert "--set-aside needs both --repair DIR" in cli.refused(f"{audit} --set-aside 2")
 
 
-def test_repair_that_keeps_too_little_is_refused(cli: Cli) -> None:
+def test_repair_that_keeps_too_little_is_refused(cli):
     """Nearly every key is the longest option. The option in the message works."""
     rows = ["question,A,B,C,answer"]
     for at in range(240):
@@ -283,7 +281,7 @@ def test_repair_that_keeps_too_little_is_refused(cli: Cli) -> None:
     assert 0 < len(formats.read("fixed/kept.jsonl")) < 48
 
 
-def test_each_split_is_repaired_into_a_folder_of_its_name(leaning: Path, cli: Cli) -> None:
+def test_each_split_is_repaired_into_a_folder_of_its_name(leaning, cli):
     """A question of both splits stays in the test split."""
     test = leaning.rename("test.csv").read_text("utf-8")
     train = test.replace("Which animal is", "Who of all is") + test.splitlines()[1] + "\n"
@@ -304,7 +302,7 @@ def test_each_split_is_repaired_into_a_folder_of_its_name(leaning: Path, cli: Cl
         ("contest-a.csv train.csv", "not UTF-8"),
     ],
 )
-def test_splits_of_one_name_or_wrong_order_are_refused(files: str, message: str, cli: Cli) -> None:
+def test_splits_of_one_name_or_wrong_order_are_refused(files, message, cli):
     """They are refused before reading. The name `contest-a` doesn't mark a test split."""
     Path("a").mkdir()
     for path in files.split():
@@ -321,13 +319,11 @@ def test_splits_of_one_name_or_wrong_order_are_refused(files: str, message: str,
         ("", "there is no file ''"),
     ],
 )
-def test_inputs_that_are_not_files_are_refused_with_advice(
-    given: str, message: str, longest: Path, cli: Cli
-) -> None:
+def test_inputs_that_are_not_files_are_refused_with_advice(given, message, longest, cli):
     assert message in cli.refused("audit", given)
 
 
-def test_outputs_do_not_overwrite_inputs_or_other_files(longest: Path, cli: Cli) -> None:
+def test_outputs_do_not_overwrite_inputs_or_other_files(longest, cli):
     before, audit = longest.read_bytes(), f"audit longest.jsonl {QUICK}"
     Path("other.html").write_bytes(before)
     assert "exists and is not an HTML page" in cli.refused(f"{audit} --out other.html")
@@ -340,7 +336,7 @@ def test_outputs_do_not_overwrite_inputs_or_other_files(longest: Path, cli: Cli)
         cli(f"{audit} --out longest.html")
 
 
-def test_list_may_include_answers_to_omitted_records(cli: Cli) -> None:
+def test_list_may_include_answers_to_omitted_records(cli):
     """Each of two splits has a bad record.
 
     The list has a label for every row, in the order of the files.

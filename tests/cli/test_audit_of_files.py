@@ -64,7 +64,7 @@ NEW = {"question": "What is new in the last unit?", "options": ["ab", "cd", "ef"
 EQUAL = {"question": "Which of these is equal?", "options": ["Ab", "ab.", "ef", "gh"], "correct": 2}
 
 
-def test_findings_annotate_the_lines_of_their_items(cli: Cli, unit: Path) -> None:
+def test_findings_annotate_the_lines_of_their_items(cli, unit):
     copied = json.loads(Path("units/0.json").read_text())[1]
     _change(unit, EQUAL, copied)
     printed = cli(*AUDIT, *RULED, "--annotate", "github", code=1)
@@ -76,7 +76,7 @@ def test_findings_annotate_the_lines_of_their_items(cli: Cli, unit: Path) -> Non
     cli("audit", Path("units").absolute(), *AUDIT[2:], *RULED, "--annotate", "github", code=1)
 
 
-def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
+def test_only_new_findings_break_rules(cli, unit):
     """Known findings stay known if their lines move or their file is renamed."""
     _change(unit, EQUAL)
     Path("old.json").write_text(cli(*AUDIT, *RULED, "--json", code=1))
@@ -93,7 +93,7 @@ def test_only_new_findings_break_rules(cli: Cli, unit: Path) -> None:
     ]
 
 
-def test_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
+def test_cue_that_grows_beyond_its_rule_is_new(cli, unit):
     old = json.loads(cli(*AUDIT, "--json"))
     for one in old["findings"]:
         if one["rule"] == "cue":
@@ -105,7 +105,7 @@ def test_cue_that_grows_beyond_its_rule_is_new(cli: Cli, unit: Path) -> None:
     cli(*AUDIT, "--fail-on", "cue=2pt", "--baseline", "old.json")
 
 
-def test_sarif_meets_the_needs_of_code_scanning(cli: Cli, unit: Path) -> None:
+def test_sarif_meets_the_needs_of_code_scanning(cli, unit):
     _change(unit, EQUAL, EQUAL | {"question": "Which of [those](x) is {equal}?"})
     found = []
     for _ in range(2):
@@ -137,9 +137,7 @@ def _equal_options(log: Any) -> tuple[list[str], list[int]]:
     return prints, [place["startLine"] for place in places]
 
 
-def test_badge_and_summary_count_new_findings(
-    cli: Cli, unit: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_badge_and_summary_count_new_findings(cli, unit, monkeypatch):
     summary, outputs = Path("summary.md"), Path("outputs.txt")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     monkeypatch.setenv("GITHUB_OUTPUT", str(outputs))
@@ -161,7 +159,7 @@ def test_badge_and_summary_count_new_findings(
     assert one == "### quiz\n\nsound\n\nNo findings.\n"
 
 
-def test_data_can_not_run_github_commands(cli: Cli, unit: Path) -> None:
+def test_data_can_not_run_github_commands(cli, unit):
     """The audit's output is between tokens that stop commands; annotations follow them."""
     hidden = "::add-mask::x\n::warning::planted"
     _change(unit, EQUAL | {"question": hidden, "options": ["::debug::a", "::DEBUG::A", "b", "c"]})
@@ -174,7 +172,7 @@ def test_data_can_not_run_github_commands(cli: Cli, unit: Path) -> None:
 
 
 @given(st.text(), st.text(min_size=1))
-def test_annotation_is_one_command_with_any_text(text: str, path: str) -> None:
+def test_annotation_is_one_command_with_any_text(text, path):
     one = Finding("warning", "options", "quiz", text, path, 3, "")
     (line,) = audit.format_annotations([one])
     assert len(line.splitlines()) <= 1
@@ -192,7 +190,7 @@ def test_annotation_is_one_command_with_any_text(text: str, path: str) -> None:
     assert decoded(keys["file"]).replace("\r", "") == plain(path)
 
 
-def test_invalid_baselines_and_output_paths_are_refused(cli: Cli, unit: Path) -> None:
+def test_invalid_baselines_and_output_paths_are_refused(cli, unit):
     worded = '{"splits": {}, "findings": [{"id": "a", "points": "x"}]}'
     for text in ("[]", "{}", '{"splits": {}, "findings": [1]}', "not JSON", worded):
         Path("old.json").write_text(text)
@@ -212,7 +210,7 @@ def test_invalid_baselines_and_output_paths_are_refused(cli: Cli, unit: Path) ->
     assert unit.read_bytes() == before
 
 
-def test_every_rule_has_a_title() -> None:
+def test_every_rule_has_a_title():
     assert all(RULES.values())
     names = {name for name, _ in audit.parse_rules(",".join(
         f"{name}=1" if name in ("cue", "probe") else name for name in RULES if name != "shared"
@@ -220,7 +218,7 @@ def test_every_rule_has_a_title() -> None:
     assert names == set(RULES) - {"shared"}
 
 
-def test_pool_audits_many_files_as_one_data_set(cli: Cli, units: list[Path]) -> None:
+def test_pool_audits_many_files_as_one_data_set(cli, units):
     questions = json.loads(units[0].read_text())
     questions["questions"].append(questions["questions"][1] | {"id": "copy"})
     units[0].write_text(json.dumps(questions, indent=2))
@@ -233,7 +231,7 @@ def test_pool_audits_many_files_as_one_data_set(cli: Cli, units: list[Path]) -> 
     assert found == cli.told("audit", "units", *words[2:])
 
 
-def test_many_files_without_pool_are_a_table(cli: Cli, units: list[Path]) -> None:
+def test_many_files_without_pool_are_a_table(cli, units):
     told = cli("audit", *units, "--no-probes", "--draws", 99, "--answer-is", 0)
     assert "of 20 files have a cue that gives answers away (expected by chance: about 1)" in told
     rows = [line for line in told.splitlines() if "the longest, in" in line]
@@ -243,7 +241,7 @@ def test_many_files_without_pool_are_a_table(cli: Cli, units: list[Path]) -> Non
     assert "<h1>Audit of 5 files</h1>" in Path("audit.html").read_text()
 
 
-def test_ambiguous_first_index_is_reported_with_its_option(cli: Cli, units: list[Path]) -> None:
+def test_ambiguous_first_index_is_reported_with_its_option(cli, units):
     """Two keys don't show whether they count from 0 or 1."""
     quiz = json.loads(units[0].read_text())
     units[0].write_text(json.dumps({"questions": quiz["questions"][1:3]}))
@@ -252,7 +250,7 @@ def test_ambiguous_first_index_is_reported_with_its_option(cli: Cli, units: list
     assert "or read all files as one data set, with --pool" in refused
 
 
-def test_worklist_names_files_and_lines(cli: Cli, units: list[Path]) -> None:
+def test_worklist_names_files_and_lines(cli, units):
     """The key is the longest option in all 100 items: 75 more than by chance."""
     cli("audit", "units", "--pool", "--no-probes", "--draws", 19, "--todo", "work.md")
     boxes = [line for line in Path("work.md").read_text().splitlines() if line.startswith("- [ ]")]
@@ -260,7 +258,7 @@ def test_worklist_names_files_and_lines(cli: Cli, units: list[Path]) -> None:
     assert boxes[0].startswith("- [ ] units/unit-")
 
 
-def test_worklist_does_not_overwrite_an_input(cli: Cli, units: list[Path]) -> None:
+def test_worklist_does_not_overwrite_an_input(cli, units):
     """A file that is given twice counts once."""
     assert "--todo would overwrite the input" in cli.refused(
         "audit", units[0], units[1], "--pool", "--todo", units[0]

@@ -33,7 +33,7 @@ def twins(cli: Cli) -> Dataset:
     return formats.read("twins.jsonl")
 
 
-def test_first_line_states_the_rules(twins: Dataset, cli: Cli) -> None:
+def test_first_line_states_the_rules(twins, cli):
     """Authors' twins have WinoGrande's rules, an evolved set has none; --rules changes this."""
     formats.write(make_families([1, 2], [3]), "evolved.jsonl")
 
@@ -54,7 +54,7 @@ def test_first_line_states_the_rules(twins: Dataset, cli: Cli) -> None:
     assert cli.told("check twins.jsonl --rules none")["funnel"]["steps"][0]["dropped"] == {}
 
 
-def test_questions_without_a_blank_are_reported_as_unchecked(cli: Cli) -> None:
+def test_questions_without_a_blank_are_reported_as_unchecked(cli):
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
     formats.write([*make_twins(1), *asked], "mixed.jsonl")
     told = " ".join(cli("check mixed.jsonl").split())
@@ -66,7 +66,7 @@ def test_questions_without_a_blank_are_reported_as_unchecked(cli: Cli) -> None:
     assert cli.told("check asked.jsonl")["rules_used"]["applied_to"] == 0
 
 
-def test_each_rule_has_an_option(twins: Dataset, cli: Cli) -> None:
+def test_each_rule_has_an_option(twins, cli):
     plain = cli.told("check twins.jsonl --votes votes.csv")["signature"]
     for arguments, expected in [
         ("--length 10 40", "length:10-40"),
@@ -90,7 +90,7 @@ def test_each_rule_has_an_option(twins: Dataset, cli: Cli) -> None:
         assert len(cli.told(f"check twins.jsonl --skip {name}")["rules"]) == 9
 
 
-def test_out_writes_kept_and_dropped_problems(twins: Dataset, cli: Cli) -> None:
+def test_out_writes_kept_and_dropped_problems(twins, cli):
     """Only with --force, they replace results of other settings."""
     check = "check twins.jsonl --out checked --skip overlap"
     assert "kept.jsonl" in cli.aside(check)
@@ -104,13 +104,13 @@ def test_out_writes_kept_and_dropped_problems(twins: Dataset, cli: Cli) -> None:
     cli(f"{check} --edit 0.9 --force")
 
 
-def test_strict_exits_with_1_if_problems_are_dropped(twins: Dataset, cli: Cli) -> None:
+def test_strict_exits_with_1_if_problems_are_dropped(twins, cli):
     formats.write(make_twins(5), "sound.jsonl")
     cli("check twins.jsonl --strict", code=1)
     cli("check sound.jsonl --strict")
 
 
-def test_votes_of_judges_give_no_human_accuracy(twins: Dataset, cli: Cli) -> None:
+def test_votes_of_judges_give_no_human_accuracy(twins, cli):
     assert "Human accuracy is not measured" in cli("check twins.jsonl --votes votes.csv")
     fresh = [
         Response(p.id, f"fresh-{n}", "test", p.answer) for p in make_twins(5) for n in range(3)
@@ -120,7 +120,7 @@ def test_votes_of_judges_give_no_human_accuracy(twins: Dataset, cli: Cli) -> Non
     assert "Human accuracy, by majority vote on 7 problems: 100.0 %" in shown
 
 
-def test_missing_parent_is_reported_and_its_child_kept(cli: Cli) -> None:
+def test_missing_parent_is_reported_and_its_child_kept(cli):
     root = make_twins(1)[0]
     child = make_child(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
     formats.write([child], "part.jsonl")
@@ -130,7 +130,7 @@ def test_missing_parent_is_reported_and_its_child_kept(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_duplicates_change_no_verdict(twins: Dataset, cli: Cli, turned: bool) -> None:
+def test_duplicates_change_no_verdict(twins, cli, turned):
     """Each row is written a second time, as a part of another twin."""
     again = [replace(p, id=f"{p.id}-again", twin_id=f"{p.twin_id}-again") for p in twins]
     if turned:

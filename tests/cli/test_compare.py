@@ -25,7 +25,7 @@ def _folder(cli: Cli) -> None:
     write_lists()
 
 
-def test_solvers_that_saw_different_inputs_are_reported(cli: Cli) -> None:
+def test_solvers_that_saw_different_inputs_are_reported(cli):
     for name, sees in (("a", "blank"), ("b", "pronoun"), ("c", "blank")):
         answers.write_predictions(
             [Prediction(p.id, 0) for p in DATA], f"{name}.jsonl", DATA, solver=name,
@@ -52,16 +52,14 @@ GOOD_AND_POOR = "compare dev.jsonl good.lst poor.lst"
         ("worse, worse=1pt", 1, ["worse than 'good': ", "by 1 points or more"]),
     ],
 )
-def test_model_worse_than_the_baseline_breaks_the_rule(
-    cli: Cli, rules: str, code: int, reasons: list[str]
-) -> None:
+def test_model_worse_than_the_baseline_breaks_the_rule(cli, rules, code, reasons):
     """The rule "worse" compares the interval, and "worse=2pt" the points."""
     cli(*GOOD_AND_POOR.split(), "--baseline", "good", "--fail-on", rules, code=code)
     assert [reason for reason in reasons if reason not in cli.err] == []
     assert cli.err.count("Broken: ") == len(reasons)
 
 
-def test_better_model_breaks_no_rule(cli: Cli) -> None:
+def test_better_model_breaks_no_rule(cli):
     told = cli.told(f"{GOOD_AND_POOR} --baseline poor --fail-on worse,worse=0pt")
     assert told["broken"] == []
 
@@ -75,5 +73,5 @@ def test_better_model_breaks_no_rule(cli: Cli) -> None:
         (f"{GOOD_AND_POOR} --baseline good --fail-on wrose", "unknown rule 'wrose'"),
     ],
 )
-def test_impossible_comparisons_and_rules_are_refused(cli: Cli, command: str, reason: str) -> None:
+def test_impossible_comparisons_and_rules_are_refused(cli, command, reason):
     assert reason in cli.refused(command)

@@ -28,7 +28,7 @@ def _ours(cli: Cli) -> None:
     formats.write(TWIN, "ours.jsonl")
 
 
-def test_claims_are_converted_without_loss(data_dir: Path, cli: Cli) -> None:
+def test_claims_are_converted_without_loss(data_dir, cli):
     """SuperGLUE-WSC's 104 val claims become 104 lines of our own format."""
     told = cli.aside(f"convert {data_dir}/superglue_wsc/val.jsonl val.jsonl")
     assert len(Path("val.jsonl").read_text().splitlines()) == 104
@@ -36,7 +36,7 @@ def test_claims_are_converted_without_loss(data_dir: Path, cli: Cli) -> None:
     assert told.endswith("lost: nothing")
 
 
-def test_fields_without_a_place_in_the_format_are_reported(cli: Cli) -> None:
+def test_fields_without_a_place_in_the_format_are_reported(cli):
     told = cli.aside("convert ours.jsonl out.jsonl --to superglue-wsc --recast claims")
     assert "changed: problem_id in 4 claims" in told
     assert "lost: origin author in 2 problems, twin_id in 2" in told
@@ -45,7 +45,7 @@ def test_fields_without_a_place_in_the_format_are_reported(cli: Cli) -> None:
     assert "lost: origin author in 2 problems" in told
 
 
-def test_errata_correct_and_confirm_keys(cli: Cli) -> None:
+def test_errata_correct_and_confirm_keys(cli):
     Path("errata.csv").write_text(
         "id,old,new,evidence\nt-a,the jug,A,a letter\nt-b,A,A,three judges\n"
     )
@@ -69,11 +69,11 @@ def test_errata_correct_and_confirm_keys(cli: Cli) -> None:
     ("name", "to"),
     [("out.jsonl", "winosmith"), ("out.wsc.jsonl", "winosmith"), ("OUT.CSV", "csv")],
 )
-def test_extension_sets_the_format(cli: Cli, name: str, to: str) -> None:
+def test_extension_sets_the_format(cli, name, to):
     assert cli.told("convert", "ours.jsonl", name)["to"] == to
 
 
-def test_existing_output_needs_force(cli: Cli) -> None:
+def test_existing_output_needs_force(cli):
     Path("out.csv").write_text("mine")
     refused = cli.refused("convert ours.jsonl out.csv")
     assert "exists; choose another name, or add --force" in refused
@@ -83,7 +83,7 @@ def test_existing_output_needs_force(cli: Cli) -> None:
     assert "must be different files" in cli.refused("convert ours.jsonl ours.jsonl --force")
 
 
-def test_recast_of_claims_reports_unused_claims_by_reason(data_dir: Path, cli: Cli) -> None:
+def test_recast_of_claims_reports_unused_claims_by_reason(data_dir, cli):
     """82 of 104 claims make 36 problems; the other 22 are written with their lines."""
     source = data_dir / "superglue_wsc/val.jsonl"
     told = cli.aside(f"convert {source} p.jsonl --recast problems --skip-bad left.jsonl")
@@ -97,7 +97,7 @@ def test_recast_of_claims_reports_unused_claims_by_reason(data_dir: Path, cli: C
         assert json.loads(lines[record["line"] - 1])["target"]["span1_text"] == candidate
 
 
-def test_skip_bad_omits_claims_whose_candidate_is_not_in_text(data_dir: Path, cli: Cli) -> None:
+def test_skip_bad_omits_claims_whose_candidate_is_not_in_text(data_dir, cli):
     """Such claims have no span."""
     source = data_dir / "wsc/WSCollection.xml"
     command = f"convert {source} c.jsonl --to superglue-wsc --recast claims"
@@ -131,7 +131,7 @@ SEVERAL = {"id": "a", "qID": "A-1", "sentence": "A _ b.", "options": ["x", "y"],
          "several formats fit its content; name one with --from (winosmith, csv)"),
     ],
 )  # fmt: skip
-def test_impossible_conversions_are_refused(cli: Cli, arguments: str, told: str) -> None:
+def test_impossible_conversions_are_refused(cli, arguments, told):
     Path("no-blank.csv").write_text(NO_BLANK)
     Path("several.jsonl").write_text(json.dumps(SEVERAL) + "\n")
     source, *more = arguments.split()

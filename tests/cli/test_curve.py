@@ -28,7 +28,7 @@ def _folder(cli: Cli) -> None:
     Path("submission.lst").write_text("\n".join(lines) + "\n")
 
 
-def test_runs_are_read_in_any_column_order_and_grouped_by_size(cli: Cli) -> None:
+def test_runs_are_read_in_any_column_order_and_grouped_by_size(cli):
     rows = ["seed,accuracy,size", "0,.515,160", "1,0.5,160", "0,0.586,640", "0,0.669,2_558"]
     Path("runs.csv").write_text("\n".join(rows) + "\n\n")
     found = cli.told("curve runs.csv")
@@ -44,7 +44,7 @@ def test_runs_are_read_in_any_column_order_and_grouped_by_size(cli: Cli) -> None
     assert cli.told("curve runs.csv --take mean")["points"][0]["taken"] == pytest.approx(0.5075)
 
 
-def test_percentages_and_fractions_give_equal_results(cli: Cli) -> None:
+def test_percentages_and_fractions_give_equal_results(cli):
     Path("shares.csv").write_text(
         "size,accuracy\n160,0.515\n640,0.586\n2558,0.669\n10234,0.758\n40398,0.793\n"
     )
@@ -53,7 +53,7 @@ def test_percentages_and_fractions_give_equal_results(cli: Cli) -> None:
     assert of_shares["extrapolations"] == of_percent["extrapolations"]
 
 
-def test_runs_at_chance_are_reported_by_line(cli: Cli) -> None:
+def test_runs_at_chance_are_reported_by_line(cli):
     """A run is at chance if guessing does as well on this number of problems."""
     Path("runs.csv").write_text(TABLE_4 + "40398,50.1\n")
     shown = cli("curve runs.csv --problems 1267")
@@ -63,7 +63,7 @@ def test_runs_at_chance_are_reported_by_line(cli: Cli) -> None:
     assert "the best of up to 2 runs per size" in " ".join(shown.split())
 
 
-def test_page_shows_the_curve_and_extrapolated_sizes(cli: Cli) -> None:
+def test_page_shows_the_curve_and_extrapolated_sizes(cli):
     shown = cli("curve table4.csv --out curve.html")
     page = Path("curve.html").read_text("utf-8")
     assert "Accuracy by training size" in page
@@ -86,19 +86,19 @@ def test_page_shows_the_curve_and_extrapolated_sizes(cli: Cli) -> None:
         ("", "bad.csv: the file is empty"),
     ],
 )  # fmt: skip
-def test_invalid_tables_are_refused_by_line(content: str, told: str, cli: Cli) -> None:
+def test_invalid_tables_are_refused_by_line(content, told, cli):
     Path("bad.csv").write_text(content)
     assert told in cli.refused("curve bad.csv")
 
 
-def test_five_accuracies_and_their_area_are_reported(cli: Cli) -> None:
+def test_five_accuracies_and_their_area_are_reported(cli):
     found = cli.told("leaderboard submission.lst --labels labels.lst")
     right = {name: column["right"] for name, column in found["columns"].items()}
     assert right == {"xs": 20, "s": 26, "m": 30, "l": 32, "xl": 36}
     assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
 
 
-def test_area_of_one_has_an_interval(cli: Cli) -> None:
+def test_area_of_one_has_an_interval(cli):
     lines = [",".join([str((p.answer or 0) + 1)] * 5) for p in DATA]
     Path("right.lst").write_text("\n".join(lines) + "\n")
     found = cli.told("leaderboard right.lst --labels labels.lst")
@@ -106,14 +106,14 @@ def test_area_of_one_has_an_interval(cli: Cli) -> None:
     assert 0.85 < found["auc_interval"][0] < 0.97
 
 
-def test_intervals_with_data_keep_twins_together(cli: Cli) -> None:
+def test_intervals_with_data_keep_twins_together(cli):
     found = cli.told("leaderboard submission.lst --data dev.jsonl")["columns"]["xl"]
     assert (found["right"], found["clusters"]) == (36, 20)
     shown = cli("leaderboard submission.lst --labels labels.lst")
     assert "with --data they keep twins together" in shown
 
 
-def test_page_shows_the_area(cli: Cli) -> None:
+def test_page_shows_the_area(cli):
     shown = cli("leaderboard submission.lst --labels labels.lst --out board.html")
     assert "area under the curve" in Path("board.html").read_text("utf-8")
     assert "The report is in board.html" in shown
@@ -127,13 +127,13 @@ def test_page_shows_the_area(cli: Cli) -> None:
         ("1,2,1,2,1", "submission.lst: there are 41 lines of predictions for 40 answers"),
     ],
 )
-def test_invalid_lines_are_refused_by_line(line: str, told: str, cli: Cli) -> None:
+def test_invalid_lines_are_refused_by_line(line, told, cli):
     with Path("submission.lst").open("a") as file:
         file.write(line + "\n")
     assert told in cli.refused("leaderboard submission.lst --labels labels.lst")
 
 
-def test_missing_answers_are_reported_with_advice(cli: Cli) -> None:
+def test_missing_answers_are_reported_with_advice(cli):
     formats.write(DATA.blind(), "test.jsonl")
     command = "leaderboard submission.lst"
     assert "give --labels LABELS.lst or --data DATA" in cli.refused(command)

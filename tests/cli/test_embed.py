@@ -21,7 +21,7 @@ def _data(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_light_embedder_writes_vectors_with_ids_and_signature(cli: Cli) -> None:
+def test_light_embedder_writes_vectors_with_ids_and_signature(cli):
     shown = cli("embed made.jsonl --out made.npz --dimensions 64")
     assert "80 problems × " in shown
     assert "Written to made.npz" in shown
@@ -34,7 +34,7 @@ def test_light_embedder_writes_vectors_with_ids_and_signature(cli: Cli) -> None:
     assert signature["parameters"]["embedder"] == "light"
 
 
-def test_existing_output_needs_force(cli: Cli) -> None:
+def test_existing_output_needs_force(cli):
     out = Path("made.npz")
     out.write_bytes(b"precious")
     assert "add --force to replace it" in cli.refused("embed made.jsonl --out made.npz")
@@ -52,16 +52,14 @@ def test_existing_output_needs_force(cli: Cli) -> None:
         ("--out x.npz --dimensions 1", "1 is not in the range x>=2"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_written(
-    arguments: str, message: str, cli: Cli
-) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(arguments, message, cli):
     """The message has advice."""
     assert message in cli.refused(f"embed made.jsonl {arguments}")
     assert [path.name for path in Path().iterdir()] == ["made.jsonl"]
 
 
 @pytest.mark.models
-def test_encoder_vectors_are_cached_unless_no_cache_is_given(tiny_encoder: Path, cli: Cli) -> None:
+def test_encoder_vectors_are_cached_unless_no_cache_is_given(tiny_encoder, cli):
     command = f"embed made.jsonl --encoder {tiny_encoder} --json"
     cli(f"{command} --out a.npz --no-cache")
     assert not Path("cache").exists()
@@ -74,9 +72,7 @@ def test_encoder_vectors_are_cached_unless_no_cache_is_given(tiny_encoder: Path,
 
 
 @pytest.mark.models
-def test_fine_tuning_problems_are_listed_and_not_embedded(
-    tiny_encoder: Path, cli: Cli, tmp_path: Path
-) -> None:
+def test_fine_tuning_problems_are_listed_and_not_embedded(tiny_encoder, cli, tmp_path):
     command = f"embed made.jsonl --encoder {tiny_encoder} --finetune 40:20 --epochs 1"
     report = cli.told(f"{command} --out x.npz")
     assert "AT CHANCE" in cli.err
@@ -93,7 +89,7 @@ def test_fine_tuning_problems_are_listed_and_not_embedded(
 
 
 @pytest.mark.models
-def test_kept_model_gives_the_same_vectors(tiny_encoder: Path, cli: Cli) -> None:
+def test_kept_model_gives_the_same_vectors(tiny_encoder, cli):
     embed = "embed made.jsonl --no-cache --encoder"
     finetune = f"{embed} {tiny_encoder} --finetune 40:20 --epochs 1 --keep-model model --out"
     shown = cli(f"{finetune} tuned.npz")
@@ -107,7 +103,7 @@ def test_kept_model_gives_the_same_vectors(tiny_encoder: Path, cli: Cli) -> None
 
 
 @pytest.mark.models
-def test_finetune_sizes_must_leave_problems_to_embed(tiny_encoder: Path, cli: Cli) -> None:
+def test_finetune_sizes_must_leave_problems_to_embed(tiny_encoder, cli):
     command = f"embed made.jsonl --encoder {tiny_encoder} --out x.npz --finetune"
     assert "two numbers are needed, such as 5000:1000" in cli.refused(f"{command} 40")
     assert "80 problems can't be divided" in cli.refused(f"{command} 60:20")

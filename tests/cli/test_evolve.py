@@ -76,9 +76,7 @@ def published(folder: str) -> dict[str, bytes]:
         ("right.csv", "{id},{letter},{invalid}", 2),
     ],
 )
-def test_roots_are_selected_by_answers_in_three_formats(
-    name: str, line: str, fit: int, wordnet: None, cli: Cli
-) -> None:
+def test_roots_are_selected_by_answers_in_three_formats(name, line, fit, wordnet, cli):
     """An invalid answer is incorrect."""
     lines = ["id,a,b"] * name.endswith("csv")
     for row, one in enumerate(HALVES.problems[:40]):
@@ -90,7 +88,7 @@ def test_roots_are_selected_by_answers_in_three_formats(
     assert f"only {fit} roots, not 99, can be drawn" in told
 
 
-def test_second_perturber_also_perturbs_the_children_of_the_first(wordnet: None, cli: Cli) -> None:
+def test_second_perturber_also_perturbs_the_children_of_the_first(wordnet, cli):
     formats.write(HALVES, "all.jsonl")
     cli("evolve all.jsonl --with wordnet --with wordnet --out out")
     evolved = formats.read("out/evolved.jsonl")
@@ -101,9 +99,7 @@ def test_second_perturber_also_perturbs_the_children_of_the_first(wordnet: None,
 
 
 @pytest.mark.long
-def test_sets_are_made_from_two_data_sets(
-    wordnet: None, chat: None, data_dir: Path, cli: Cli
-) -> None:
+def test_sets_are_made_from_two_data_sets(wordnet, chat, data_dir, cli):
     """Seven roots are of WSC273 and seven of WinoGrande's dev; two solvers answer all correctly.
 
     Run again, the command sends nothing to the chat model. `winosmith score` reads the sets.
@@ -165,9 +161,7 @@ def test_sets_are_made_from_two_data_sets(
         assert f">{shown}</" in page
 
 
-def test_signature_includes_the_model_of_the_environment(
-    chat: None, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
+def test_signature_includes_the_model_of_the_environment(chat, monkeypatch, cli):
     with chat_server(author) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_MODEL", "gemma")
@@ -175,7 +169,7 @@ def test_signature_includes_the_model_of_the_environment(
     assert "|model:gemma|" in told["signature"]
 
 
-def test_folder_of_other_settings_is_refused_without_force(wordnet: None, cli: Cli) -> None:
+def test_folder_of_other_settings_is_refused_without_force(wordnet, cli):
     cli("evolve twins.jsonl --with wordnet --count 1 --out out")
     before = published("out")
     again = "evolve twins.jsonl --with wordnet --count 3 --out out"
@@ -205,9 +199,7 @@ def test_folder_of_other_settings_is_refused_without_force(wordnet: None, cli: C
         ("twins.jsonl --with wordnet --wordnet empty --out o", "does not contain WordNet's"),
     ],
 )
-def test_invalid_options_are_refused_and_nothing_is_written(
-    wordnet: None, chat: None, line: str, said: str, cli: Cli
-) -> None:
+def test_invalid_options_are_refused_and_nothing_is_written(wordnet, chat, line, said, cli):
     Path("empty").mkdir()
     formats.write(make_twins(4).problems, "others.jsonl")
     cli("solve others.jsonl --solver random --out other.jsonl")
@@ -215,7 +207,7 @@ def test_invalid_options_are_refused_and_nothing_is_written(
     assert not Path("o").exists()
 
 
-def test_problems_with_three_to_five_options_are_perturbed(wordnet: None, cli: Cli) -> None:
+def test_problems_with_three_to_five_options_are_perturbed(wordnet, cli):
     nouns = "car boat bottle house road store street woman baby dog".split()
     many = [
         Problem(
@@ -241,7 +233,7 @@ def test_problems_with_three_to_five_options_are_perturbed(wordnet: None, cli: C
     assert len(formats.read("sets/large-train.jsonl")) > len(formats.read("sets/small.jsonl"))
 
 
-def test_chat_perturber_refuses_three_options_before_any_request(cli: Cli) -> None:
+def test_chat_perturber_refuses_three_options_before_any_request(cli):
     three = [Problem("x", "A, B and C met because _ called.", ("A", "B", "C"), 2)]
     formats.write(three, "three.jsonl")
     line = "evolve three.jsonl --with chat --model m --base-url http://localhost:9/v1 --out out"

@@ -38,7 +38,7 @@ OF_BLIND_VECTORS = {"build", "debias", "round"}
 """Commands that exit with 1 if vectors are equal; `test_build` and `test_round` run these."""
 
 
-def test_every_command_with_code_1_is_tested() -> None:
+def test_every_command_with_code_1_is_tested():
     texts = {
         name: " ".join(
             [way[-1].help or "", *(getattr(p, "help", "") or "" for p in way[-1].params)]
@@ -65,19 +65,17 @@ def _run(*words: str, out: int, err: int = subprocess.PIPE) -> subprocess.Comple
 
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("name", GATES)
-def test_closed_output_changes_neither_code_nor_reason(
-    name: str, more: list[str], folder: Path, closed: int
-) -> None:
+def test_closed_output_changes_neither_code_nor_reason(name, more, folder, closed):
     done = _run(name, *GATES[name].split(), *more, out=closed)
     assert (done.returncode, "Broken: " in done.stderr) == (1, True), done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_closed_error_stream_does_not_change_the_code(folder: Path, closed: int) -> None:
+def test_closed_error_stream_does_not_change_the_code(folder, closed):
     assert _run("check", *GATES["check"].split(), out=closed, err=closed).returncode == 1
 
 
-def test_closed_output_does_not_stop_writing_files(folder: Path, closed: int) -> None:
+def test_closed_output_does_not_stop_writing_files(folder, closed):
     done = _run(*"compare dev.jsonl good.lst poor.lst --out page.html".split(), out=closed)
     assert (done.returncode, done.stderr) == (0, "")
     assert Path("page.html").is_file()

@@ -89,9 +89,7 @@ def _capture(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
 
 @pytest.mark.filterwarnings("always::winosmith.formats.ReadingNote")
 @pytest.mark.parametrize("command", WAYS)
-def test_control_characters_in_files_are_escaped(
-    command: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_characters_in_files_are_escaped(command, name, capsys):
     for extension in _make_texts(name):
         words = _make_arguments(command, name, extension)
         as_json = any("--json" in param.opts for param in WAYS[command][-1].params)
@@ -100,9 +98,7 @@ def test_control_characters_in_files_are_escaped(
 
 
 @pytest.mark.parametrize("command", WAYS)
-def test_control_characters_in_options_are_escaped(
-    command: str, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_characters_in_options_are_escaped(command, name, capsys):
     for param in WAYS[command][-1].params:
         if isinstance(param, click.Option) and not param.is_flag:
             words = [*_make_arguments(command, name, ".csv"), param.opts[-1], name]
@@ -127,9 +123,7 @@ humans sheets twins.jsonl --out sheets --no-pdf --form
 
 @pytest.mark.usefixtures("cli")  # for its folder
 @pytest.mark.parametrize("line", GOOD.strip().splitlines())
-def test_control_characters_in_data_are_escaped(
-    line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_control_characters_in_data_are_escaped(line, capsys):
     records = [
         make_problem_record(problem)
         | {
@@ -151,7 +145,7 @@ def test_control_characters_in_data_are_escaped(
         assert (code, controls(out + err)) == (0, []), err
 
 
-def test_only_one_module_prints() -> None:
+def test_only_one_module_prints():
     folder = Path(winosmith.cli.__file__).parent
     found = [
         f"{path.name}:{node.lineno}: {ast.unparse(node)}"

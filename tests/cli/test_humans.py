@@ -46,7 +46,7 @@ def _names(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
 
 
-def test_sheets_have_four_formats_and_a_private_key(data: str, cli: Cli) -> None:
+def test_sheets_have_four_formats_and_a_private_key(data, cli):
     installed("typst")
     report = cli.told("humans sheets data.jsonl --out sheets --form --large-print")
     assert [sheet["questions"] for sheet in report["sheets"]] == [8, 8]
@@ -58,7 +58,7 @@ def test_sheets_have_four_formats_and_a_private_key(data: str, cli: Cli) -> None
     assert set(report["files"]) <= _names(Path("sheets"))
 
 
-def test_letters_in_the_key_are_the_gold_answers(folder: Path) -> None:
+def test_letters_in_the_key_are_the_gold_answers(folder):
     sheets = {s.code: s for s in map(read_sheet, folder.glob("[ab]-*.json"))}
     with (folder / "private/key.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -71,7 +71,7 @@ def test_letters_in_the_key_are_the_gold_answers(folder: Path) -> None:
         assert row["answer"] == problem.options[problem.answer or 0]
 
 
-def test_public_files_do_not_depend_on_the_answers(folder: Path, cli: Cli) -> None:
+def test_public_files_do_not_depend_on_the_answers(folder, cli):
     formats.write(DATA.blind().problems, "blind.jsonl")
     cli("humans sheets blind.jsonl --out blind --orders 2")
     for name in _names(folder):
@@ -79,7 +79,7 @@ def test_public_files_do_not_depend_on_the_answers(folder: Path, cli: Cli) -> No
             assert (folder / name).read_bytes() == Path("blind", name).read_bytes(), name
 
 
-def test_interrupted_folder_is_completed(folder: Path, cli: Cli) -> None:
+def test_interrupted_folder_is_completed(folder, cli):
     before = {name: (folder / name).stat().st_mtime_ns for name in ("a-1.pdf", "b-2.json")}
     (folder / "a-2.pdf").unlink()
     cli("humans sheets data.jsonl --out sheets --orders 2")
@@ -88,7 +88,7 @@ def test_interrupted_folder_is_completed(folder: Path, cli: Cli) -> None:
     cli.refused("humans sheets data.jsonl --out sheets --orders 3")
 
 
-def test_both_halves_of_a_twin_for_one_subject_are_refused(folder: Path, cli: Cli) -> None:
+def test_both_halves_of_a_twin_for_one_subject_are_refused(folder, cli):
     cli("humans assign sheets S1 --test a")
     before = (folder / "ledger.json").read_bytes()
     told = cli.refused("humans assign sheets S2 S1 --test b")
@@ -97,7 +97,7 @@ def test_both_halves_of_a_twin_for_one_subject_are_refused(folder: Path, cli: Cl
     assert (folder / "ledger.json").read_bytes() == before
 
 
-def test_subject_who_drops_out_gets_no_other_version(folder: Path, cli: Cli) -> None:
+def test_subject_who_drops_out_gets_no_other_version(folder, cli):
     """The abandoned sheet is available to others."""
     cli("humans assign sheets S1")
     assert set(cli.told("humans assign sheets S1 --dropped")["takers"].values()) == {0}
@@ -113,7 +113,7 @@ def test_subject_who_drops_out_gets_no_other_version(folder: Path, cli: Cli) -> 
         (". S1", "make them with: winosmith humans sheets DATA"),
     ],
 )
-def test_invalid_assignments_are_refused(folder: Path, arguments: str, told: str, cli: Cli) -> None:
+def test_invalid_assignments_are_refused(folder, arguments, told, cli):
     assert told in cli.refused(f"humans assign {arguments}")
 
 
@@ -125,14 +125,12 @@ def test_invalid_assignments_are_refused(folder: Path, arguments: str, told: str
         (["--ask", "how old?"], "a name and a question are needed"),
     ],
 )
-def test_invalid_options_of_sheets_are_refused_without_a_folder(
-    data: str, arguments: list[str], told: str, cli: Cli
-) -> None:
+def test_invalid_options_of_sheets_are_refused_without_a_folder(data, arguments, told, cli):
     assert told in cli.refused("humans", "sheets", data, "--out", "sheets", *arguments)
     assert not Path("sheets").exists()
 
 
-def test_character_without_a_font_is_refused_without_a_folder(data: str, cli: Cli) -> None:
+def test_character_without_a_font_is_refused_without_a_folder(data, cli):
     installed("typst")
     formats.write([Problem("q7", "Ann saw \U00040000, and _ left.", ("Ann", "Sue"))], data)
     said = cli.refused("humans sheets data.jsonl --out sheets")
@@ -186,7 +184,7 @@ def _read_typed() -> tuple[dict[str, str], int | None]:
     return {n: a["letter"] for n, a in record["answers"].items()}, record.get("next")
 
 
-def test_typing_is_stopped_with_130_and_resumed(enter: Enter, cli: Cli) -> None:
+def test_typing_is_stopped_with_130_and_resumed(enter, cli):
     enter(TYPE, "ab\nx", code=130)
     assert "Question 4 of 6 is next" in cli.err
     enter(READ, code=2)
@@ -195,7 +193,7 @@ def test_typing_is_stopped_with_130_and_resumed(enter: Enter, cli: Cli) -> None:
     assert _read_typed()[0] == {"1": "A", "2": "B", "3": "X", "4": "A", "6": "A"}
 
 
-def test_again_reports_differences_between_typists(enter: Enter, cli: Cli) -> None:
+def test_again_reports_differences_between_typists(enter, cli):
     """--answers refuses the sheet until they agree."""
     enter(f"{TYPE} --again", "aaaaaa", code=2)
     enter(TYPE, "aabbab")
@@ -217,14 +215,12 @@ def test_again_reports_differences_between_typists(enter: Enter, cli: Cli) -> No
         ("--subject S1 --answers .", "can't be combined with --answers"),
     ],
 )
-def test_invalid_options_of_enter_are_refused(
-    enter: Enter, cli: Cli, words: str, reason: str
-) -> None:
+def test_invalid_options_of_enter_are_refused(enter, cli, words, reason):
     enter(words, code=2)
     assert reason in cli.err
 
 
-def test_ctrl_c_keeps_typed_answers(enter: Enter, cli: Cli) -> None:
+def test_ctrl_c_keeps_typed_answers(enter, cli):
     """On a line with a mistake, the answers before it are kept."""
     enter(TYPE, Keyboard("a\nb?ab\n"), code=130)
     assert "'?' is not an answer to question 3; the rest of the line is ignored" in cli.err
@@ -253,7 +249,7 @@ def round_of_tests(data: str) -> list[str]:
     return Path("said.jsonl").read_text("utf-8").splitlines(keepends=True)
 
 
-def test_results_are_reported_per_test_and_over_all(round_of_tests: list[str], cli: Cli) -> None:
+def test_results_are_reported_per_test_and_over_all(round_of_tests, cli):
     words = "humans results data.jsonl said.jsonl --subjects subjects.jsonl"
     printed = cli(f"{words} --without 1 --out r.html")
     for part in ("Test a: over all", "flawed", "Krippendorff's alpha",
@@ -272,9 +268,7 @@ def test_results_are_reported_per_test_and_over_all(round_of_tests: list[str], c
     assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
 
 
-def test_problems_and_tests_without_results_are_reported(
-    round_of_tests: list[str], cli: Cli
-) -> None:
+def test_problems_and_tests_without_results_are_reported(round_of_tests, cli):
     Path("few.jsonl").write_text("".join(round_of_tests[:16]), "utf-8")
     said = cli.aside("humans results data.jsonl few.jsonl --without 3")
     assert said.endswith("test all: fewer than 2 people would remain without the 3 weakest")
@@ -283,9 +277,7 @@ def test_problems_and_tests_without_results_are_reported(
     assert "10 of 16 problems have no answers" in said
 
 
-def test_answer_in_two_files_is_refused_with_both_lines(
-    round_of_tests: list[str], cli: Cli
-) -> None:
+def test_answer_in_two_files_is_refused_with_both_lines(round_of_tests, cli):
     Path("again.jsonl").write_text("\n" + round_of_tests[2], "utf-8")
     refused = cli.refused("humans results data.jsonl said.jsonl again.jsonl")
     assert "again.jsonl:2: " in refused
@@ -313,7 +305,7 @@ def schemas(data: str) -> list[Problem]:
     return list(made)
 
 
-def test_selection_is_reported_with_both_agreements(schemas: list[Problem], cli: Cli) -> None:
+def test_selection_is_reported_with_both_agreements(schemas, cli):
     """The agreement on the chosen problems is optimistic; cross-validation gives the other one."""
     told = cli("humans select data.jsonl said.csv --floor 0.7")
     for part in ("of 24 problems are chosen", "the other half is chosen", "optimistic", "folds)",
@@ -322,7 +314,7 @@ def test_selection_is_reported_with_both_agreements(schemas: list[Problem], cli:
     assert max(map(len, told.splitlines()[:-1])) <= 80
 
 
-def test_chosen_and_omitted_problems_are_written(schemas: list[Problem], cli: Cli) -> None:
+def test_chosen_and_omitted_problems_are_written(schemas, cli):
     select = "humans select data.jsonl said.csv --out reliable"
     cli(select)
     chosen = formats.read("reliable/chosen.jsonl")
@@ -334,9 +326,7 @@ def test_chosen_and_omitted_problems_are_written(schemas: list[Problem], cli: Cl
     cli(f"{select} --floor 0.5 --force")
 
 
-def test_used_problems_are_published_with_their_other_halves(
-    schemas: list[Problem], cli: Cli
-) -> None:
+def test_used_problems_are_published_with_their_other_halves(schemas, cli):
     formats.write([schemas[0], schemas[4]], "used.jsonl")
     publish = "humans publish data.jsonl used.jsonl --out after"
     assert "4 problems are released (2 used, 2 alternates); 20 stay" in cli(publish)

@@ -56,7 +56,7 @@ def _fill_in(judges: str = "xyz") -> None:
         Path(f"filled/answers-{judge}.json").write_text(json.dumps(record))
 
 
-def test_repair_keeps_suspects_that_people_checked(quiz: str, cli: Cli) -> None:
+def test_repair_keeps_suspects_that_people_checked(quiz, cli):
     """A corrected suspect has its new key, a confirmed one its old key; others are set aside."""
     errata = Path("errata.csv")
     errata.write_text("id,old,new,evidence\nk0,B,A,three judges\nk10,F,F,three judges\n")
@@ -73,7 +73,7 @@ def test_repair_keeps_suspects_that_people_checked(quiz: str, cli: Cli) -> None:
     assert "errata.csv:2: the key of 'k0' is 'v0' in the data" in refused
 
 
-def test_forms_and_entered_responses_give_equal_keys(quiz: str, cli: Cli) -> None:
+def test_forms_and_entered_responses_give_equal_keys(quiz, cli):
     cli(f"audit {quiz} --check 20 --check-to check")
     _fill_in()
     cli("humans enter check --answers filled --out round")
@@ -83,7 +83,7 @@ def test_forms_and_entered_responses_give_equal_keys(quiz: str, cli: Cli) -> Non
     assert "judged 'k" in refused
 
 
-def test_public_files_of_a_check_have_no_ids_and_no_keys(quiz: str, cli: Cli) -> None:
+def test_public_files_of_a_check_have_no_ids_and_no_keys(quiz, cli):
     check = f"audit {quiz} --check 40 --check-to check"
     told = cli.aside(check)
     assert "at most" in told
@@ -109,16 +109,16 @@ def test_public_files_of_a_check_have_no_ids_and_no_keys(quiz: str, cli: Cli) ->
         ("humans keys . quiz.csv", "check.json"),
     ],
 )
-def test_invalid_checks_are_refused(quiz: str, cli: Cli, command: str, reason: str) -> None:
+def test_invalid_checks_are_refused(quiz, cli, command, reason):
     assert reason in cli.refused(command.format(quiz))
 
 
 def test_drawn_items_are_sent_to_a_site(
-    prepared_site: Path,  # noqa: F811
-    quiz: str,
-    tmp_path: Path,
-    cli: Cli,
-) -> None:
+    prepared_site,  # noqa: F811
+    quiz,
+    tmp_path,
+    cli,
+):
     """Votes of its judges refer to the site's ids. Items with six options are only for forms."""
     rows = [row.split(",") for row in Path("quiz.csv").read_text().splitlines()]
     four = [row[:6] + row[8:] for row in rows if row[8] in "answer ABCD"]

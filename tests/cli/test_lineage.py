@@ -70,7 +70,7 @@ def _folder(cli: Cli) -> None:
         answers.write_predictions(said, f"{name}.jsonl", DATA, solver=name)
 
 
-def test_depth_option_is_shown_and_signed(cli: Cli) -> None:
+def test_depth_option_is_shown_and_signed(cli):
     found = cli.told("score", *BOTH, "--depth", "edit")["stability"]["solvers"]["near"]
     assert found["depth"] == "edit"
     assert "|depth:edit|" in found["signature"]
@@ -79,7 +79,7 @@ def test_depth_option_is_shown_and_signed(cli: Cli) -> None:
     )
 
 
-def test_accuracy_is_withheld_if_training_included_a_root(cli: Cli) -> None:
+def test_accuracy_is_withheld_if_training_included_a_root(cli):
     formats.write(Dataset(DATA[:1]), "train.jsonl")
     arguments = [*BOTH, "--trained-on", "near=train.jsonl", "--out", "report.html"]
     found = cli.told("score", *arguments)
@@ -98,7 +98,7 @@ def test_accuracy_is_withheld_if_training_included_a_root(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature of")[0].splitlines())) <= 80
 
 
-def test_training_data_are_compared_by_content(cli: Cli) -> None:
+def test_training_data_are_compared_by_content(cli):
     """WinoGrande contains none of these problems."""
     found = cli.told("score", *BOTH, "--trained-on", "winogrande")["solvers"]
     assert all("withheld" not in one for one in found.values())
@@ -114,11 +114,11 @@ def test_training_data_are_compared_by_content(cli: Cli) -> None:
         ("third=evolved.jsonl", r"'third' is not one of the solvers near, far"),
     ],
 )
-def test_unknown_training_data_and_solvers_are_refused(cli: Cli, given: str, reason: str) -> None:
+def test_unknown_training_data_and_solvers_are_refused(cli, given, reason):
     assert re.search(reason, cli.refused("score", *BOTH, "--trained-on", given))
 
 
-def test_unavailable_corpus_leaves_the_overlap_unknown(cli: Cli) -> None:
+def test_unavailable_corpus_leaves_the_overlap_unknown(cli):
     found = cli.told("score", *BOTH, "--trained-on", "near=other:private-crawl")["solvers"]
     assert found["near"]["overlap_unknown"] == ["private-crawl"]
     assert found["near"]["accuracy"]["n"] == len(DATA)
@@ -127,7 +127,7 @@ def test_unavailable_corpus_leaves_the_overlap_unknown(cli: Cli) -> None:
     assert "near was also trained on private-crawl, which is not available: it is unknown" in shown
 
 
-def test_by_another_field_compares_versions_with_their_roots(cli: Cli) -> None:
+def test_by_another_field_compares_versions_with_their_roots(cli):
     found = cli.told("score", *BOTH, "--by", "origin.source")["stability"]["root_comparisons"]
     (made,) = found["origin.source"]["near"]
     errors = sum(WRONG["near"])
@@ -137,7 +137,7 @@ def test_by_another_field_compares_versions_with_their_roots(cli: Cli) -> None:
     assert "The solver is correct on every root: if roots were chosen for that" in told
 
 
-def test_curves_of_six_solvers_need_two_figures(cli: Cli) -> None:
+def test_curves_of_six_solvers_need_two_figures(cli):
     for number in range(4):
         answers.write_predictions(SAID["near"], f"n{number}.jsonl", DATA, solver=f"n{number}")
     more = [f"n{number}.jsonl" for number in range(4)]
@@ -147,7 +147,7 @@ def test_curves_of_six_solvers_need_two_figures(cli: Cli) -> None:
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
 
 
-def test_missing_tagger_only_omits_the_kinds_of_edits() -> None:
+def test_missing_tagger_only_omits_the_kinds_of_edits():
     script = (
         "import sys; sys.modules['HanTa'] = None\n"
         "from winosmith.cli import main\n"
@@ -160,7 +160,7 @@ def test_missing_tagger_only_omits_the_kinds_of_edits() -> None:
     assert "Most frequent kinds of edits" not in done.stdout
 
 
-def test_partial_predictions_are_measured_on_answered_problems(cli: Cli) -> None:
+def test_partial_predictions_are_measured_on_answered_problems(cli):
     lines = ["id,choice", *(f"{p.problem_id},{p.choice + 1}" for p in SAID["near"][:26])]
     Path("some.csv").write_text("\n".join(lines) + "\n")
     arguments = ["evolved.jsonl", "far.jsonl", "some.csv", *BOTH[3:], "--partial"]
@@ -172,7 +172,7 @@ def test_partial_predictions_are_measured_on_answered_problems(cli: Cli) -> None
 
 @pytest.mark.long
 @pytest.mark.data
-def test_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir: Path, cli: Cli) -> None:
+def test_kinds_of_the_perturbed_wsc_are_scored_as_families(data_dir, cli):
     """All ten kinds of the published table are compared with the 285 originals.
 
     The solvers are real.
@@ -214,12 +214,12 @@ def compare(cli: Cli) -> str:
     return "compare chains.jsonl early.jsonl late.jsonl"
 
 
-def test_depth_without_by_lineage_is_refused(compare: str, cli: Cli) -> None:
+def test_depth_without_by_lineage_is_refused(compare, cli):
     for command in ("score evolved.jsonl near.jsonl", compare):
         assert "--depth needs --by lineage" in cli.refused(f"{command} --depth edit"), command
 
 
-def test_later_errors_are_reported_with_a_paired_test(compare: str, cli: Cli) -> None:
+def test_later_errors_are_reported_with_a_paired_test(compare, cli):
     """In all 12 families, one solver fails at depth 2 and the other at 5: p = 2 / 2^12."""
     (pair,) = cli.told(f"{compare} --by lineage")["by_lineage"]
     early, late = (grade(CHAINS, _fail_from(depth)) for depth in (2, 5))
@@ -234,7 +234,7 @@ def test_later_errors_are_reported_with_a_paired_test(compare: str, cli: Cli) ->
     assert "Depth of the first error" in Path("page.html").read_text("utf-8")
 
 
-def test_three_pairs_have_p_values_corrected_by_holm(compare: str, cli: Cli) -> None:
+def test_three_pairs_have_p_values_corrected_by_holm(compare, cli):
     """The smallest p-value is multiplied by 3.
 
     The median depth of a solver without errors isn't defined.

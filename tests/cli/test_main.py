@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.cli.conftest import Cli
 from winosmith import __version__, report
 from winosmith.cli import main
 from winosmith.cli._main import LOCATIONS, SECTIONS
@@ -31,7 +30,7 @@ def _run_and_raise(monkeypatch: pytest.MonkeyPatch, error: BaseException | None)
     return main(["anything"])
 
 
-def test_help_lists_the_commands_in_four_sections(cli: Cli) -> None:
+def test_help_lists_the_commands_in_four_sections(cli):
     _, shown = cli("--help").split("--help  ")
     parts = re.findall(r"^(\w.*):$", shown, re.MULTILINE)
     assert parts == ["Build a benchmark", "Measure models", "People", "Publish"]
@@ -40,17 +39,17 @@ def test_help_lists_the_commands_in_four_sections(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_each_command_has_an_example(name: str, cli: Cli) -> None:
+def test_help_of_each_command_has_an_example(name, cli):
     shown = cli(name, "--help")
     assert shown.startswith(f"Usage: winosmith {name} ")
     assert f"winosmith {name}" in shown.split("Usage:")[1].split("\n", 1)[1]
 
 
-def test_version_is_that_of_the_package(cli: Cli) -> None:
+def test_version_is_that_of_the_package(cli):
     assert __version__ in cli("--version")
 
 
-def test_unknown_command_is_refused(cli: Cli) -> None:
+def test_unknown_command_is_refused(cli):
     assert "there is no command 'fly'" in cli.refused("fly")
 
 
@@ -66,7 +65,7 @@ def test_unknown_command_is_refused(cli: Cli) -> None:
         (["data", "lst"], "list"),
     ],
 )
-def test_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest: str) -> None:
+def test_misspelt_command_gets_a_suggestion(cli, words, nearest):
     assert re.search(rf"did you mean .*\b{nearest}\b.*\?", cli.refused(*words))
 
 
@@ -84,41 +83,33 @@ def test_misspelt_command_gets_a_suggestion(cli: Cli, words: list[str], nearest:
         (KeyboardInterrupt(), 130, "Stopped."),
     ],
 )
-def test_exit_code_and_message_depend_on_the_error(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException | None,
-    code: int,
-    told: str,
-) -> None:
+def test_exit_code_and_message_depend_on_the_error(monkeypatch, capsys, error, code, told):
     assert _run_and_raise(monkeypatch, error) == code
     output = capsys.readouterr()
     assert told in output.err
     assert output.out == ""
 
 
-def test_unexpected_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_error_is_raised(monkeypatch):
     """Its traceback is needed to find the bug."""
     with pytest.raises(ZeroDivisionError):
         _run_and_raise(monkeypatch, ZeroDivisionError())
 
 
-def test_python_m_winosmith_passes_the_exit_code_on() -> None:
+def test_python_m_winosmith_passes_the_exit_code_on():
     done = subprocess.run([sys.executable, "-m", "winosmith", "fly"], capture_output=True)
     assert done.returncode == 2
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in LOCATIONS])
-def test_each_command_is_in_its_module(name: str) -> None:
+def test_each_command_is_in_its_module(name):
     """Other commands share the module of one of these."""
     module = importlib.import_module(f"winosmith.cli.{name}")
     assert isinstance(module.command, click.Command)
     assert Path(str(module.__file__)).name == f"{name}.py"
 
 
-def test_terminal_and_page_format_numbers_alike(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_terminal_and_page_format_numbers_alike(capsys):
     columns = ["word", report.Column("of them right", ".1%"), "z"]
     table = report.Table("Words", columns, [["less", 6 / 7, 1.5], ["more", None, 2.0]])
     print_blocks([table])
@@ -127,7 +118,7 @@ def test_terminal_and_page_format_numbers_alike(
     assert "85.7\xa0%" in report.render_page("Words", [report.Section("Words", [table])])
 
 
-def test_control_characters_in_paragraphs_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_paragraphs_are_escaped(capsys):
     print_blocks(
         [report.Text(["a [red] \x1b[31mred\x1b[0m id"]), report.Text(["\x1b]0;x"], "list")]
     )

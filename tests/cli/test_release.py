@@ -42,7 +42,7 @@ def _get_release(version: str = "1.0.0") -> Path:
     return found
 
 
-def test_file_is_split_released_and_verified(cli: Cli) -> None:
+def test_file_is_split_released_and_verified(cli):
     told = cli(f"{RELEASE} --disjoint twin")
     folder = _get_release()
     assert told.startswith("120 problems: train 9")
@@ -65,7 +65,7 @@ def test_file_is_split_released_and_verified(cli: Cli) -> None:
     assert "An identical release already existed." in cli.aside(f"{RELEASE} --disjoint twin")
 
 
-def test_columns_of_a_quiz_can_be_named(cli: Cli) -> None:
+def test_columns_of_a_quiz_can_be_named(cli):
     rows = [f"Q{n},What is {n} + {n}?,{2 * n},{2 * n + 1},A" for n in range(1, 40)]
     Path("twins.jsonl").write_text("Item,Frage,P,R,Key\n" + "\n".join(rows), "utf-8")
     Path("release.toml").write_text(ABOUT.replace('"practice"', '"*"'), "utf-8")
@@ -74,7 +74,7 @@ def test_columns_of_a_quiz_can_be_named(cli: Cli) -> None:
     assert released.ids == tuple(f"Q{n}" for n in range(1, 40))
 
 
-def test_changes_since_the_previous_release_are_counted(cli: Cli) -> None:
+def test_changes_since_the_previous_release_are_counted(cli):
     cli(RELEASE)
     first = _get_release()
     formats.write(TWINS[4:], "twins.jsonl")
@@ -87,7 +87,7 @@ def test_changes_since_the_previous_release_are_counted(cli: Cli) -> None:
     assert "1.0.0 is the version of the previous release" in refused
 
 
-def test_missing_or_unsuitable_release_toml_is_refused(cli: Cli) -> None:
+def test_missing_or_unsuitable_release_toml_is_refused(cli):
     assert "--template prints a release.toml" in cli.refused("release twins.jsonl")
     Path("release.toml").write_text(ABOUT.replace('"practice"', '"else"'), "utf-8")
     refused = cli.refused(RELEASE)
@@ -99,9 +99,7 @@ def test_missing_or_unsuitable_release_toml_is_refused(cli: Cli) -> None:
     assert "is a build, not a release; run: winosmith release" in cli("verify .", code=1)
 
 
-def test_stats_audit_and_release_read_a_hub_address(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stats_audit_and_release_read_a_hub_address(tmp_path, cli, monkeypatch):
     installed("datasets")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")

@@ -40,7 +40,7 @@ def _folder(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_ties_and_choices_against_scores_are_reported(command: str, cli: Cli) -> None:
+def test_ties_and_choices_against_scores_are_reported(command, cli):
     ties = [Prediction(p.id, 0, (-7.5, -7.5), (0, 1)) for p in DATA]
     answers.write_predictions(ties, "ties.jsonl", DATA, solver="even")
     odd = [replace(said, scores=said.scores[::-1]) for said in SCORED[:3]] + SCORED[3:]
@@ -52,7 +52,7 @@ def test_ties_and_choices_against_scores_are_reported(command: str, cli: Cli) ->
     assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
 
 
-def test_table_with_a_column_per_model_has_several_solvers(cli: Cli) -> None:
+def test_table_with_a_column_per_model_has_several_solvers(cli):
     """`compare` needs only this file. Equal names get the name of their file."""
     found = cli.told("score dev.jsonl models.csv answers.csv")["solvers"]
     right = [sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True)),
@@ -84,7 +84,7 @@ def test_table_with_a_column_per_model_has_several_solvers(cli: Cli) -> None:
 @pytest.mark.parametrize("data", ["utf-8", "cp1252"])
 @pytest.mark.parametrize("command", ["score {} a.csv", "compare {} a.csv b.csv",
                                      "audit {} --no-probes --answers a.csv"])  # fmt: skip
-def test_encoding_option_also_applies_to_answers(command: str, data: str, cli: Cli) -> None:
+def test_encoding_option_also_applies_to_answers(command, data, cli):
     """The answers are in cp1252; the data are in either encoding."""
     items = "".join(f"q{n},“{n}” is?,café,thé,{'AB'[n % 2]}\n" for n in range(20))
     Path("quiz.csv").write_bytes(f"id,question,A,B,answer\n{items}".encode(data))
@@ -96,7 +96,7 @@ def test_encoding_option_also_applies_to_answers(command: str, data: str, cli: C
     assert "100.0 %" in cli(f"{command} --encoding cp1252").replace("\xa0", " ")
 
 
-def test_tables_number_options_from_1_beyond_9(cli: Cli) -> None:
+def test_tables_number_options_from_1_beyond_9(cli):
     options = tuple(f"the {letter}" for letter in ascii_lowercase[:12])
     formats.write([Problem("q", "Which of them is it?", options, 11, blank=None)], "q.jsonl")
     numbers = range(12, 0, -1)
@@ -107,7 +107,7 @@ def test_tables_number_options_from_1_beyond_9(cli: Cli) -> None:
     assert "is not the option with its best score" not in shown
 
 
-def test_partial_is_only_advised_if_it_helps(cli: Cli) -> None:
+def test_partial_is_only_advised_if_it_helps(cli):
     """An invalid choice remains invalid with it."""
     head, first, *rest = Path("ours.jsonl").read_text().splitlines()
     third = {"id": json.loads(first)["id"], "choice": 2}
@@ -117,7 +117,7 @@ def test_partial_is_only_advised_if_it_helps(cli: Cli) -> None:
     assert "--partial" not in told
 
 
-def test_skip_bad_is_advised_for_invalid_records(cli: Cli) -> None:
+def test_skip_bad_is_advised_for_invalid_records(cli):
     lines = Path("dev.jsonl").read_text("utf-8").splitlines()
     broken = json.dumps({**json.loads(lines[0]), "options": ["x", "x"]})
     Path("my data").write_text("\n".join([broken, *lines[1:]]) + "\n", encoding="utf-8")
@@ -137,7 +137,7 @@ def test_skip_bad_is_advised_for_invalid_records(cli: Cli) -> None:
     assert "; add --partial to score only " in told
 
 
-def test_labels_score_data_without_answers(cli: Cli) -> None:
+def test_labels_score_data_without_answers(cli):
     formats.write(DATA.blind(), "test.jsonl")
     told = cli.refused("score test.jsonl list.lst")
     assert "the answers of 64 of 64 problems are withheld" in told
@@ -166,14 +166,14 @@ def test_labels_score_data_without_answers(cli: Cli) -> None:
         assert why in cli.refused("score many.jsonl m.lst --labels labels.lst")
 
 
-def test_page_has_a_calibration_diagram_and_the_signature(cli: Cli) -> None:
+def test_page_has_a_calibration_diagram_and_the_signature(cli):
     shown = cli("score dev.jsonl ours.jsonl --out scores.html")
     page = Path("scores.html").read_text("utf-8")
     assert "ours: calibration" in page
     assert shown.split("Signature of ours: ")[1].split("\n")[0] in page
 
 
-def test_people_are_scored_on_the_same_problems(cli: Cli) -> None:
+def test_people_are_scored_on_the_same_problems(cli):
     said = [
         Response(p.id, f"{who}{row % 2}", "test", (p.answer or 0) ^ (row % 3 == who))
         for row, p in enumerate(DATA)
@@ -194,7 +194,7 @@ def test_people_are_scored_on_the_same_problems(cli: Cli) -> None:
     assert only in " ".join(cli("score dev.jsonl list.lst --people one.csv").split())
 
 
-def test_consistency_is_measured_on_switched_problems(cli: Cli) -> None:
+def test_consistency_is_measured_on_switched_problems(cli):
     """A solver that ignores the sentence has consistency 0."""
     other = switch_options(DATA).kept
     formats.write(other, "switched.jsonl")
@@ -206,7 +206,7 @@ def test_consistency_is_measured_on_switched_problems(cli: Cli) -> None:
 
 
 @pytest.mark.data
-def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir: Path, cli: Cli) -> None:
+def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir, cli):
     """Trichelair et al. marked 37 associative and 131 switchable problems."""
     Path("first.lst").write_text("1\n" * 285)
     marks = (f"--marks {data_dir}/trichelair/WSC_{of}_label.json" for of in
@@ -218,7 +218,7 @@ def test_wsc_subsets_of_trichelair_are_scored_separately(data_dir: Path, cli: Cl
 
 
 @pytest.mark.data
-def test_gender_gap_has_120_sentences_per_cell_by_answer(data_dir: Path, cli: Cli) -> None:
+def test_gender_gap_has_120_sentences_per_cell_by_answer(data_dir, cli):
     """The layout is that of WinoGrande's table 7."""
     folder = data_dir / "winogender"
     ids = formats.read(folder / "all_sentences.tsv").ids
@@ -250,9 +250,7 @@ class _ByPronoun:
 
 
 @pytest.mark.data
-def test_score_and_transfer_have_equal_gender_gaps(
-    data_dir: Path, tmp_path: Path, cli: Cli
-) -> None:
+def test_score_and_transfer_have_equal_gender_gaps(data_dir, tmp_path, cli):
     """Of several definitions of "gotcha", `score` prints the one of `transfer` first."""
     target = study.read_target(data_dir / "winogender/all_sentences.tsv")
     transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_read_women(target)).gap
@@ -270,7 +268,7 @@ def test_score_and_transfer_have_equal_gender_gaps(
 
 
 @pytest.mark.data
-def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir: Path, cli: Cli) -> None:
+def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir, cli):
     """Its inputs are equal for both genders. Solvers that saw the pronoun are still measured."""
     sentences = data_dir / "winogender/all_sentences.tsv"
     occupations = f"--occupations {data_dir}/winogender/occupations-stats.tsv"
@@ -291,7 +289,7 @@ def test_gender_gap_of_a_solver_that_saw_blanks_is_refused(data_dir: Path, cli: 
 
 
 @pytest.mark.data
-def test_published_predictions_score_966_of_1267(data_dir: Path, cli: Cli) -> None:
+def test_published_predictions_score_966_of_1267(data_dir, cli):
     """The CSV of a public repository has a summary row."""
     path = data_dir / "winogrande_predictions/cuichenx_dev_preds.csv"
     found = cli.told(f"score {data_dir}/winogrande/dev.jsonl {path}")["solvers"]
@@ -299,7 +297,7 @@ def test_published_predictions_score_966_of_1267(data_dir: Path, cli: Cli) -> No
     assert (accuracy["right"], accuracy["n"]) == (966, 1267)
 
 
-def test_eee_records_of_score_are_read_by_score_and_audit(cli: Cli) -> None:
+def test_eee_records_of_score_are_read_by_score_and_audit(cli):
     first = cli.told("score dev.jsonl list.lst --eee records.jsonl")["solvers"]
     again = cli.told("score dev.jsonl records.jsonl")["solvers"]
     accuracy = {name: one["accuracy"] for name, one in first.items()}

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def _have_close_scores(solver: solve.Solver) -> bool:
     return all(one.scores == pytest.approx(other.scores, abs=1e-4) for one, other in pairs)
 
 
-def test_predictions_are_written_and_accuracy_is_printed(cli: Cli) -> None:
+def test_predictions_are_written_and_accuracy_is_printed(cli):
     shown = cli("solve dev.jsonl --solver association --train train.jsonl --out p.jsonl")
     found = answers.read_predictions("p.jsonl", PROBLEMS)
     train = formats.read("train.jsonl")
@@ -58,7 +58,7 @@ def test_predictions_are_written_and_accuracy_is_printed(cli: Cli) -> None:
     assert "winosmith score dev.jsonl p.jsonl" in shown
 
 
-def test_training_on_the_measured_problems_is_reported(cli: Cli) -> None:
+def test_training_on_the_measured_problems_is_reported(cli):
     """Both `solve` and `score` warn. Copies are found despite other ids."""
     copies = [replace(problem, id=f"x{problem.id}", twin_id=None) for problem in PROBLEMS[:5]]
     formats.write(Dataset([*copies, *formats.read("train.jsonl")]), "part.jsonl")
@@ -75,7 +75,7 @@ def test_training_on_the_measured_problems_is_reported(cli: Cli) -> None:
     assert said_by_score.count("the solver was trained on these problems") == 1
 
 
-def test_options_that_the_majority_never_chooses_are_reported(cli: Cli) -> None:
+def test_options_that_the_majority_never_chooses_are_reported(cli):
     """Training data with two options can't show how often the third is correct."""
     formats.write(Dataset([Problem("a", "Which?", ("x", "y", "z"), 2, blank=None)]), "three.jsonl")
     said = cli.aside("solve three.jsonl --solver majority --train train.jsonl --out p.jsonl")
@@ -83,7 +83,7 @@ def test_options_that_the_majority_never_chooses_are_reported(cli: Cli) -> None:
     assert not cli.aside("solve dev.jsonl --solver majority --train three.jsonl --out q.jsonl")
 
 
-def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
+def test_withheld_answers_have_no_accuracy(cli):
     assert "the answers are withheld" in cli("solve test.jsonl --solver random --out p.jsonl")
     cli("solve dev.jsonl --solver random --out q.jsonl")
     assert Path("p.jsonl").read_bytes() == Path("q.jsonl").read_bytes()
@@ -110,16 +110,12 @@ def test_withheld_answers_have_no_accuracy(cli: Cli) -> None:
         ("hunting", lambda _: solve.KnowledgeHunting(solve.FullTextIndex.open(None, "index"))),
     ],
 )
-def test_each_solver_name_gives_the_predictions_of_its_class(
-    options: str, made: Callable[[Dataset], solve.Solver], cli: Cli
-) -> None:
+def test_each_solver_name_gives_the_predictions_of_its_class(options, made, cli):
     cli(f"solve dev.jsonl --out p.jsonl --solver {options}")
     assert _read() == solve.predict(made(formats.read("train.jsonl")), PROBLEMS)
 
 
-def test_language_model_options_give_predictions_of_their_class(
-    make_language_model: Callable[..., Path], cli: Cli
-) -> None:
+def test_language_model_options_give_predictions_of_their_class(make_language_model, cli):
     gpt, bert = make_language_model("gpt2"), make_language_model("bert")
     train = formats.read("train.jsonl")
     for options, solver in (
@@ -138,7 +134,7 @@ def test_language_model_options_give_predictions_of_their_class(
         assert _have_close_scores(solver), options
 
 
-def test_trained_encoder_is_solver_encoder(tiny_encoder: Path, cli: Cli) -> None:
+def test_trained_encoder_is_solver_encoder(tiny_encoder, cli):
     settings = models.TrainingSettings(epochs=1)
     train = make_twins(16, seed=11)
     models.train_multiple_choice(
@@ -168,9 +164,7 @@ def endpoint() -> Iterator[Endpoint]:
         yield Endpoint(f"solve dev.jsonl --solver chat --model m --base-url {url}", asked)
 
 
-def test_chat_model_gets_30_shots_and_position_bias_is_reported(
-    endpoint: Endpoint, cli: Cli
-) -> None:
+def test_chat_model_gets_30_shots_and_position_bias_is_reported(endpoint, cli):
     command = f"{endpoint.solve} --train train.jsonl --swap --out p.jsonl"
     shown = cli(command)
     assert len(endpoint.asked) == 48
@@ -186,7 +180,7 @@ def test_chat_model_gets_30_shots_and_position_bias_is_reported(
     assert len(endpoint.asked) == 48  # replies are cached
 
 
-def test_chat_budget_stops_before_it_is_exceeded(endpoint: Endpoint, cli: Cli) -> None:
+def test_chat_budget_stops_before_it_is_exceeded(endpoint, cli):
     """Without --train, the prompt has no examples."""
     command = f"{endpoint.solve} --out p.jsonl"
     told = cli.told(f"{command} --no-cache")["interview"]
@@ -198,7 +192,7 @@ def test_chat_budget_stops_before_it_is_exceeded(endpoint: Endpoint, cli: Cli) -
     assert len(endpoint.asked) == 24
 
 
-def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
+def test_ties_of_three_options_add_up_to_a_whole_number(cli):
     """Six ties are 2 correct answers, not 1.99…98."""
     three = [
         Problem(f"{word}-{n}", f"{word}{n} {word} _", tuple(f"{word}{n}{at}" for at in "abc"), n)
@@ -237,9 +231,7 @@ def test_ties_of_three_options_add_up_to_a_whole_number(cli: Cli) -> None:
          "of 24 problems is unknown"),
     ],
 )  # fmt: skip
-def test_bad_input_is_refused_and_nothing_is_written(
-    arguments: str, message: str, cli: Cli
-) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(arguments, message, cli):
     """The message has advice."""
     out = "" if "--out" in arguments else "--out p.jsonl"
     before = Path("dev.jsonl").read_bytes()
@@ -265,7 +257,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="an interrupt is a signal on POSIX")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
-def test_interrupted_command_resumes(stop: signal.Signals) -> None:
+def test_interrupted_command_resumes(stop):
     """After Ctrl-C (code 130) or a kill, the same command solves only the rest."""
     many = make_twins(400)
     formats.write(many, "many.jsonl")
@@ -304,9 +296,7 @@ def _sees(path: str = "p.jsonl") -> object:
     return answers.read_predictions(path).parameters["sees"]
 
 
-def test_language_model_sees_pronouns_if_problems_differ_in_them(
-    make_language_model: Callable[..., Path], cli: Cli
-) -> None:
+def test_language_model_sees_pronouns_if_problems_differ_in_them(make_language_model, cli):
     """If the pronouns of the shots are unknown, it sees the blank."""
     model = make_language_model("gpt2")
     both = Dataset([*_set_pronoun("she"), *_set_pronoun("he")])

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
 from tests.work import calls
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.testing import make_twins
 
 
-def test_counts_are_printed_with_a_signature(cli: Cli) -> None:
+def test_counts_are_printed_with_a_signature(cli):
     formats.write(make_twins(30, singles=3), "made.jsonl")
     shown = cli("stats made.jsonl")
     rows = {line.split("  ")[0]: line for line in shown.splitlines()}
@@ -25,7 +24,7 @@ def test_counts_are_printed_with_a_signature(cli: Cli) -> None:
     assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_duplicates_and_contradictions_are_reported_by_id(cli: Cli) -> None:
+def test_duplicates_and_contradictions_are_reported_by_id(cli):
     data = make_twins(6)
     copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
     third = replace(data[4], id="third", sentence=data[4].sentence + " Really.")
@@ -49,7 +48,7 @@ def test_duplicates_and_contradictions_are_reported_by_id(cli: Cli) -> None:
         assert found["crowded"]["examples"] == [["2-0", "2-1", "third"]]
 
 
-def test_too_few_answers_to_find_leaks_are_reported(cli: Cli) -> None:
+def test_too_few_answers_to_find_leaks_are_reported(cli):
     formats.write(make_twins(50).blind(), "made.jsonl")
     shown = cli("stats made.jsonl")
     assert "Too few answers are known to check" in shown
@@ -57,7 +56,7 @@ def test_too_few_answers_to_find_leaks_are_reported(cli: Cli) -> None:
     assert "withheld: 100" in shown
 
 
-def test_words_of_text_without_spaces_are_not_counted(cli: Cli) -> None:
+def test_words_of_text_without_spaces_are_not_counted(cli):
     sentence = "棚の茶碗が急須に当たって_が割れた。"
     formats.write([Problem("1", sentence, ("茶碗", "急須"), 0)], "japanese.jsonl")
     shown = cli("stats japanese.jsonl")
@@ -65,7 +64,7 @@ def test_words_of_text_without_spaces_are_not_counted(cli: Cli) -> None:
     assert "tokens" not in shown
 
 
-def test_several_files_are_counted_as_one(cli: Cli) -> None:
+def test_several_files_are_counted_as_one(cli):
     """Files may share ids; twins stay within their file."""
     for name in ("one", "two"):
         formats.write(make_twins(2), f"{name}.jsonl")
@@ -73,7 +72,7 @@ def test_several_files_are_counted_as_one(cli: Cli) -> None:
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
 
 
-def test_true_and_false_claims_are_counted(cli: Cli) -> None:
+def test_true_and_false_claims_are_counted(cli):
     claims = [
         Claim("1", "The cup hit the jug and _ broke.", c, c == "the jug")
         for c in ("the cup", "the jug")
@@ -84,7 +83,7 @@ def test_true_and_false_claims_are_counted(cli: Cli) -> None:
     assert "9.00 tokens" in shown
 
 
-def test_file_with_problems_and_claims_is_refused(cli: Cli) -> None:
+def test_file_with_problems_and_claims_is_refused(cli):
     """Neither `stats` nor `train` uses only a part of the file."""
     claim = Claim("1", "The cup hit the jug and _ broke.", "the jug", holds=True)
     formats.write([*make_twins(1), claim], "both.jsonl")
@@ -93,14 +92,14 @@ def test_file_with_problems_and_claims_is_refused(cli: Cli) -> None:
 
 
 @pytest.mark.data
-def test_leak_of_winograndes_ids_is_reported(data_dir: Path, cli: Cli) -> None:
+def test_leak_of_winograndes_ids_is_reported(data_dir, cli):
     shown = " ".join(cli("stats", data_dir / "winogrande/dev.jsonl").split())
     leak = "LEAK the id's last character gives the answer away in 100 % of 1,267 problems"
     assert leak in shown
 
 
 @pytest.mark.data
-def test_work_grows_linearly_with_the_problems(data_dir: Path, cli: Cli) -> None:
+def test_work_grows_linearly_with_the_problems(data_dir, cli):
     """It is the number of function calls to find duplicates, pairs and leaks."""
     lines = (data_dir / "winogrande/train_l.jsonl").read_text("utf-8").splitlines(keepends=True)
     work = {}
@@ -110,7 +109,7 @@ def test_work_grows_linearly_with_the_problems(data_dir: Path, cli: Cli) -> None
     assert work[4000] < 5 * work[1000]
 
 
-def test_depths_of_families_are_compared(cli: Cli) -> None:
+def test_depths_of_families_are_compared(cli):
     Path("evograd.csv").write_text(
         "index,sentence,option1,option2,answer,distance\n"
         "0,The cup hit the _ and it broke.,vase,tray,1,0\n"
@@ -127,7 +126,7 @@ def test_depths_of_families_are_compared(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["stats", "check"])
-def test_unmarked_twins_are_reported(cli: Cli, command: str) -> None:
+def test_unmarked_twins_are_reported(cli, command):
     """If a file marks some twins, other pairs that look like twins stay singles."""
     data = make_twins(5).problems
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
@@ -146,7 +145,7 @@ def test_unmarked_twins_are_reported(cli: Cli, command: str) -> None:
         "embed {} --out x.npz",
     ],
 )
-def test_every_command_reports_decisions_of_the_reader(cli: Cli, command: str) -> None:
+def test_every_command_reports_decisions_of_the_reader(cli, command):
     warnings.simplefilter("always", formats.ReadingNote)
     rows = [f'"The cup hit the jug and _{verb} at once.",cup,jug,{n}' for verb, n in
             (("broke", 1), ("bounced", 2))]  # fmt: skip

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,7 +58,7 @@ def _write_excerpt(path: Path, tag: str, rows: slice, to: str) -> None:
 
 
 @pytest.mark.models
-def test_grid_is_trained_and_runs_at_chance_are_reported(train: str, cli: Cli) -> None:
+def test_grid_is_trained_and_runs_at_chance_are_reported(train, cli):
     shown = cli(f"{train} {FAST} --learning-rate 1e-9 --seeds 5")
     assert "160 training problems, 60 development problems" in shown
     assert "Best of 10 runs: lr0.02-ep2-bs16-s0, dev accuracy 100.0 % (60 of 60)" in shown
@@ -82,8 +81,8 @@ def test_grid_is_trained_and_runs_at_chance_are_reported(train: str, cli: Cli) -
     ],
 )  # fmt: skip
 def test_regularisation_is_that_of_the_grid_or_of_options(
-    train: str, cli: Cli, asked: str, decay: float, dropout: float | None, signed: str
-) -> None:
+    train, cli, asked, decay, dropout, signed
+):
     """The winogrande grid has no weight decay and the model's own dropout."""
     report = cli.told(f"{train} --epochs 1 --batch-size 16 --seeds 1 {asked}")
     assert (report["settings"]["weight_decay"], report["settings"]["dropout"]) == (decay, dropout)
@@ -91,7 +90,7 @@ def test_regularisation_is_that_of_the_grid_or_of_options(
 
 
 @pytest.mark.models
-def test_then_continues_from_the_first_model(train: str, cli: Cli) -> None:
+def test_then_continues_from_the_first_model(train, cli):
     """On reversed keys, the model forgets every answer of dev."""
     flipped = [
         Problem(f"f{p.id}", p.sentence, p.options, 1 - (p.answer or 0)) for p in _make_easy(100, 2)
@@ -111,7 +110,7 @@ def test_then_continues_from_the_first_model(train: str, cli: Cli) -> None:
 
 
 @pytest.mark.models
-def test_curve_writes_a_table_for_winosmith_curve(tiny_encoder: Path, cli: Cli) -> None:
+def test_curve_writes_a_table_for_winosmith_curve(tiny_encoder, cli):
     for size in (40, 80, 160):
         formats.write(_make_easy(160)[:size].problems, f"{size}.jsonl")
     shown = cli(
@@ -129,7 +128,7 @@ def test_curve_writes_a_table_for_winosmith_curve(tiny_encoder: Path, cli: Cli) 
 
 
 @pytest.mark.models
-def test_encoder_trained_on_claims_judges_claims(train: str, cli: Cli) -> None:
+def test_encoder_trained_on_claims_judges_claims(train, cli):
     assert cli.told(f"{train} {FAST} --claims")["n_train"] == 320
     claims = to_claims(_make_easy(20, 3))
     scores = EncoderSolver("t").judge(claims)
@@ -145,12 +144,12 @@ def test_encoder_trained_on_claims_judges_claims(train: str, cli: Cli) -> None:
         ("--dev dev.jsonl --epochs 0", "epochs is 0; it must be a whole number, 1 or more"),
     ],
 )
-def test_conflicting_options_are_refused(arguments: str, message: str, cli: Cli) -> None:
+def test_conflicting_options_are_refused(arguments, message, cli):
     assert message in cli.refused(f"train train.jsonl --model none --out out {arguments}")
 
 
 @pytest.mark.models
-def test_dev_texts_in_the_training_data_are_reported(train: str, cli: Cli) -> None:
+def test_dev_texts_in_the_training_data_are_reported(train, cli):
     formats.write([*_make_easy(3), *_make_easy(40, 1)], "dev.jsonl")
     told = cli.aside(f"{train} --epochs 1")
     assert "Warning: 3 texts of" in told
@@ -158,14 +157,14 @@ def test_dev_texts_in_the_training_data_are_reported(train: str, cli: Cli) -> No
 
 
 @pytest.mark.models
-def test_folder_of_other_settings_needs_force(train: str, cli: Cli) -> None:
+def test_folder_of_other_settings_needs_force(train, cli):
     cli(f"{train} --learning-rate 2e-2 --epochs 1")
     assert "grid is" in cli.refused(f"{train} --learning-rate 2e-2 --epochs 2")
     report = cli.told(f"{train} --learning-rate 2e-2 --epochs 2 --force")
     assert len(report["epochs"]) == 2
 
 
-def test_transfer_solves_all_data_sets_of_table_5(data_dir: Path, cli: Cli) -> None:
+def test_transfer_solves_all_data_sets_of_table_5(data_dir, cli):
     shown = cli(f"transfer {data_dir} --solver random --out t")
     for text in (
         "random",
@@ -194,7 +193,7 @@ def test_transfer_solves_all_data_sets_of_table_5(data_dir: Path, cli: Cli) -> N
 
 
 @pytest.mark.data
-def test_transfer_omits_data_sets_that_training_may_include(data_dir: Path, cli: Cli) -> None:
+def test_transfer_omits_data_sets_that_training_may_include(data_dir, cli):
     """A corpus that isn't available can't be compared, and is reported."""
     dpr, copa = data_dir / "dpr/test.c.txt", data_dir / "copa/copa-test.xml"
     asked = "--solver random --out t --trained-on dpr"
@@ -213,7 +212,7 @@ def test_transfer_omits_data_sets_that_training_may_include(data_dir: Path, cli:
 
 
 @pytest.mark.data
-def test_transfer_omits_training_data_found_by_digests(data_dir: Path, cli: Cli) -> None:
+def test_transfer_omits_training_data_found_by_digests(data_dir, cli):
     dpr = data_dir / "dpr/test.c.txt"
     Path("tuned").mkdir()
     write_digests(Path("tuned"), formats.read(dpr))
@@ -223,9 +222,7 @@ def test_transfer_omits_training_data_found_by_digests(data_dir: Path, cli: Cli)
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_tune_solves_a_data_set_before_and_after_training(
-    tiny_encoder: Path, data_dir: Path, cli: Cli
-) -> None:
+def test_tune_solves_a_data_set_before_and_after_training(tiny_encoder, data_dir, cli):
     copa = data_dir / "copa/copa-dev.xml"
     _write_excerpt(copa, "item", slice(40), "few.xml")
     _write_excerpt(copa, "item", slice(40, 80), "test.xml")
@@ -240,9 +237,7 @@ def test_tune_solves_a_data_set_before_and_after_training(
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_encoder_tuned_on_claims_judges_each_claim(
-    tiny_encoder: Path, data_dir: Path, cli: Cli
-) -> None:
+def test_encoder_tuned_on_claims_judges_each_claim(tiny_encoder, data_dir, cli):
     cli(f"train train.jsonl --dev 20 --model {tiny_encoder} --out m --epochs 1 --claims")
     held = (data_dir / "superglue_wsc/train.jsonl").read_text("utf-8").splitlines(True)
     Path("train.jsonl").write_text("".join(held[:60]), "utf-8")
@@ -264,12 +259,12 @@ def test_encoder_tuned_on_claims_judges_each_claim(
         ("empty", "contains none of the data sets in WinoGrande's Table 5"),
     ],
 )
-def test_invalid_files_of_transfer_are_refused(files: str, message: str, cli: Cli) -> None:
+def test_invalid_files_of_transfer_are_refused(files, message, cli):
     Path("empty").mkdir()
     assert message in cli.refused(f"transfer {files} --solver random --out out")
 
 
-def test_transfer_refuses_withheld_answers(data_dir: Path, cli: Cli) -> None:
+def test_transfer_refuses_withheld_answers(data_dir, cli):
     """The test part of SuperGLUE has no labels."""
     file = data_dir / "superglue_wsc/test.jsonl"
     reason = cli.refused(f"transfer {file} --solver random --out out")
@@ -278,9 +273,7 @@ def test_transfer_refuses_withheld_answers(data_dir: Path, cli: Cli) -> None:
 
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:.*texts fill all")
-def test_encoder_trained_on_pronouns_needs_pronouns(
-    tiny_encoder: Path, data_dir: Path, cli: Cli
-) -> None:
+def test_encoder_trained_on_pronouns_needs_pronouns(tiny_encoder, data_dir, cli):
     formats.write(formats.read(data_dir / "dpr/train.c.txt")[:40], "few.jsonl")
     options = f"--dev 10 --model {tiny_encoder} --sees pronoun --epochs 1"
     assert "|sees:pronoun|" in cli(f"train few.jsonl --out m {options}")
@@ -299,9 +292,7 @@ def test_encoder_trained_on_pronouns_needs_pronouns(
 @pytest.mark.long
 @pytest.mark.models
 @pytest.mark.data
-def test_transfer_shows_pronouns_of_winogender_to_the_model(
-    make_language_model: Callable[..., Path], data_dir: Path, cli: Cli
-) -> None:
+def test_transfer_shows_pronouns_of_winogender_to_the_model(make_language_model, data_dir, cli):
     _write_excerpt(data_dir / "wsc/WSCollection.xml", "schema", slice(20), "wsc.xml")
     winogender = data_dir / "winogender/all_sentences.tsv"
     transfer = (

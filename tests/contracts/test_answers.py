@@ -226,9 +226,7 @@ def _read(path: Path, **how: Any) -> answers.Answers:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_perfect_model_scores_100_percent_from_every_source(
-    source: str, data: Path, tmp_path: Path
-) -> None:
+def test_perfect_model_scores_100_percent_from_every_source(source, data, tmp_path):
     """A letter counts as a letter, even if the text of an option is another letter."""
     path = SOURCES[source](tmp_path, KEYS)
     accuracy = _score(data, path)["accuracy"]
@@ -236,9 +234,7 @@ def test_perfect_model_scores_100_percent_from_every_source(
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_invalid_answer_counts_as_incorrect_in_every_command(
-    source: str, data: Path, tmp_path: Path
-) -> None:
+def test_invalid_answer_counts_as_incorrect_in_every_command(source, data, tmp_path):
     path = SOURCES[source](tmp_path, ["?", *KEYS[1:]])
     for more in ([], ["--partial"]):
         found = _score(data, path, *more)
@@ -253,9 +249,7 @@ def test_invalid_answer_counts_as_incorrect_in_every_command(
 
 
 @pytest.mark.parametrize("source", WITH_MISSING)
-def test_missing_answer_needs_partial_in_every_command(
-    source: str, data: Path, tmp_path: Path
-) -> None:
+def test_missing_answer_needs_partial_in_every_command(source, data, tmp_path):
     """`score --partial` shows the lowest and highest possible accuracy."""
     path = SOURCES[source](tmp_path, [None, *KEYS[1:]])
     refused = _run("score", data, path)
@@ -272,7 +266,7 @@ def test_missing_answer_needs_partial_in_every_command(
     assert _audit(data, path)["answered"] == 11
 
 
-def test_missing_and_invalid_answers_are_reported_per_model(data: Path, tmp_path: Path) -> None:
+def test_missing_and_invalid_answers_are_reported_per_model(data, tmp_path):
     path = write_text(tmp_path / "t.csv", "id,a,b\n" + "".join(
         f"{p.id},{LETTERS[key]},{'' if at < 3 else 'E' if at < 5 else LETTERS[key]}\n"
         for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))))  # fmt: skip
@@ -289,7 +283,7 @@ def test_missing_and_invalid_answers_are_reported_per_model(data: Path, tmp_path
     assert other in _run("score", data, whole, *more)
 
 
-def test_switched_predictions_are_paired_by_model_name(tmp_path: Path) -> None:
+def test_switched_predictions_are_paired_by_model_name(tmp_path):
     """The two tables have their models in different orders."""
     data, switched = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     items = [
@@ -308,7 +302,7 @@ def test_switched_predictions_are_paired_by_model_name(tmp_path: Path) -> None:
     assert shares == {"x": 1.0, "y": 0.0}
 
 
-def test_option_columns_of_a_table_are_not_models(data: Path, tmp_path: Path) -> None:
+def test_option_columns_of_a_table_are_not_models(data, tmp_path):
     """A column that can't be read is named in the error."""
     rows = [[p.id, *p.options, LETTERS[key]] for p, key in zip(DATA, KEYS, strict=True)]
     path = tmp_path / "t.csv"
@@ -320,7 +314,7 @@ def test_option_columns_of_a_table_are_not_models(data: Path, tmp_path: Path) ->
         answers.read(path, DATA)
 
 
-def test_model_with_only_invalid_answers_is_accepted(tmp_path: Path) -> None:
+def test_model_with_only_invalid_answers_is_accepted(tmp_path):
     rows = [_make_sample(p, ["[invalid]"]) for p in DATA]
     (found,) = answers.read(
         write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", rows), DATA
@@ -328,7 +322,7 @@ def test_model_with_only_invalid_answers_is_accepted(tmp_path: Path) -> None:
     assert [one.choice for one in found.predictions] == [None] * 12
 
 
-def test_integer_ids_read_as_floats_match_integer_ids(tmp_path: Path) -> None:
+def test_integer_ids_read_as_floats_match_integer_ids(tmp_path):
     """Pandas stores a column of numeric ids as floats."""
     rows = [{"id": at, "question": f"Is it {at}?", "choices": ["a", "b"], "answer": at % 2}
             for at in range(6)]  # fmt: skip
@@ -355,14 +349,14 @@ def test_integer_ids_read_as_floats_match_integer_ids(tmp_path: Path) -> None:
     assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
 
 
-def test_long_id_of_zeros_is_read_in_linear_time(tmp_path: Path) -> None:
+def test_long_id_of_zeros_is_read_in_linear_time(tmp_path):
     """In quadratic time, it would take longer than a test's time limit."""
     said = {"q0": "A", f"{'0' * 2_000_000}x": "B"}
     path = write_text(tmp_path / "m.json", json.dumps(said))
     assert answers.read(path, DATA)["m"].by_id["q0"].choice == 0
 
 
-def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path: Path) -> None:
+def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path):
     for missing in ("", "NaN", "<NA>", "NA", "#N/A"):
         said = [missing, *(LETTERS[key] for key in KEYS[1:])]
         path = write_text(tmp_path / "m.csv", "id,m\n" + "".join(
@@ -375,7 +369,7 @@ def test_na_values_of_r_excel_and_pandas_are_missing_answers(tmp_path: Path) -> 
     assert len(answers.read(path, DATA)["m"].predictions) == 11
 
 
-def test_option_text_matches_with_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
+def test_option_text_matches_with_full_stop_and_if_it_is_na(tmp_path):
     """COPA's options have lost their full stops; NA may be Namibia."""
     items = Dataset(
         Problem(f"q{at}", f"Which {at}?", ("DE", "NA"), 1, blank=None) for at in range(3)
@@ -388,7 +382,7 @@ def test_option_text_matches_with_full_stop_and_if_it_is_na(tmp_path: Path) -> N
     assert {name: one.choice for name, one in found.items()} == {"NA": 1, "q0": 0, "q1": 0, "q2": 0}
 
 
-def test_json_booleans_match_options_and_choice_may_be_a_letter(tmp_path: Path) -> None:
+def test_json_booleans_match_options_and_choice_may_be_a_letter(tmp_path):
     items = Dataset(
         Problem(f"q{at}", f"Is {at} odd?", ("True", "False"), 0, blank=None) for at in range(3)
     )
@@ -400,7 +394,7 @@ def test_json_booleans_match_options_and_choice_may_be_a_letter(tmp_path: Path) 
     assert read_choices(path, items)["m"] == [1, 1]
 
 
-def test_tied_scores_earn_partial_credit_in_every_source(data: Path, tmp_path: Path) -> None:
+def test_tied_scores_earn_partial_credit_in_every_source(data, tmp_path):
     """A tie of two options counts one half. The log's own `acc` is also reported."""
     scores = [[-1.0 * (n not in (key, (key + at % 2) % 4)) for n in range(4)]
               for at, key in enumerate(KEYS)]  # fmt: skip
@@ -431,7 +425,7 @@ def test_tied_scores_earn_partial_credit_in_every_source(data: Path, tmp_path: P
     assert _score(data, paths[0])["log"]["reported"] == {"acc": pytest.approx(8 / 12)}
 
 
-def test_first_filter_of_a_log_is_used_by_default(data: Path, tmp_path: Path) -> None:
+def test_first_filter_of_a_log_is_used_by_default(data, tmp_path):
     """It is not the filter with the best results. `--filter` selects another."""
     path = write_jsonl(
         tmp_path / "m" / "samples_quiz_1.jsonl",
@@ -451,7 +445,7 @@ def test_first_filter_of_a_log_is_used_by_default(data: Path, tmp_path: Path) ->
     assert "name one of 'strict', 'flexible'" in _run("score", data, path, "--filter", "x")
 
 
-def test_helm_trial_with_the_lowest_number_is_read(data: Path, tmp_path: Path) -> None:
+def test_helm_trial_with_the_lowest_number_is_read(data, tmp_path):
     """The order of the requests in the file does not matter."""
     read = [
         json.loads(_write_helm_state(tmp_path, said, joint=True).read_text("utf-8"))
@@ -467,7 +461,7 @@ def test_helm_trial_with_the_lowest_number_is_read(data: Path, tmp_path: Path) -
     assert (found["log"]["filter"], found["accuracy"]["right"]) == ("trial 1", 12)
 
 
-def test_first_epoch_and_scorer_are_read_by_default(tmp_path: Path) -> None:
+def test_first_epoch_and_scorer_are_read_by_default(tmp_path):
     wrong = {"value": "I", "answer": "E"}
     samples = [
         _make_inspect(p, key if epoch == 1 else "?", epoch=epoch)
@@ -497,7 +491,7 @@ def _duplicate_row(path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [one for one in WITH_MISSING if one != "answers by id"])
-def test_several_rows_of_one_item_are_refused(source: str, data: Path, tmp_path: Path) -> None:
+def test_several_rows_of_one_item_are_refused(source, data, tmp_path):
     """The error shows the number of rows or the id. No row is chosen, and none are merged."""
     path = SOURCES[source](tmp_path, KEYS)
     _duplicate_row(path)
@@ -517,9 +511,7 @@ LOGS = [name for name in SOURCES if name.startswith(("lm", "in", "HELM", "Open")
 
 
 @pytest.mark.parametrize("source", LOGS)
-def test_log_is_matched_whatever_the_order_of_items_and_options(
-    source: str, tmp_path: Path
-) -> None:
+def test_log_is_matched_whatever_the_order_of_items_and_options(source, tmp_path):
     """The items also have other ids than in the log."""
     said = [(key + at % 3) % 4 for at, key in enumerate(KEYS)]
     path = SOURCES[source](tmp_path, [*said[:11], "?"])
@@ -533,9 +525,7 @@ def test_log_is_matched_whatever_the_order_of_items_and_options(
 
 
 @pytest.mark.parametrize(("keys", "read"), [("АБВГ", None), ("ABCD", 0)])
-def test_letters_are_read_in_the_script_of_the_log(
-    keys: str, read: int | None, tmp_path: Path
-) -> None:
+def test_letters_are_read_in_the_script_of_the_log(keys, read, tmp_path):
     """В is the third letter, not the option "В", exactly if the log's letters are Cyrillic."""
     items = Dataset(
         Problem(f"q{at}", f"Which sign is on map {at}?", options, 0, blank=None)
@@ -548,9 +538,7 @@ def test_letters_are_read_in_the_script_of_the_log(
 
 @pytest.mark.parametrize("keys", ["ABCD", "0123", "1234"])
 @pytest.mark.parametrize("replies", ["0123", "1234"])
-def test_replies_may_be_numbered_differently_from_the_keys(
-    tmp_path: Path, keys: str, replies: str
-) -> None:
+def test_replies_may_be_numbered_differently_from_the_keys(tmp_path, keys, replies):
     """Replies from 1 to 4 count from 1, even if the log's keys are letters or count from 0.
 
     90 % of the readable replies decide the kind.
@@ -568,7 +556,7 @@ def test_replies_may_be_numbered_differently_from_the_keys(
     assert len(notes) == (keys != replies)
 
 
-def test_null_reply_is_invalid_even_if_an_option_is_none(tmp_path: Path) -> None:
+def test_null_reply_is_invalid_even_if_an_option_is_none(tmp_path):
     items = Dataset(
         Problem(f"q{at}", f"What is on map {at}?", ("None", "A well"), 0, blank=None)
         for at in range(4)
@@ -580,7 +568,7 @@ def test_null_reply_is_invalid_even_if_an_option_is_none(tmp_path: Path) -> None
     assert [one.choice for one in found.predictions] == [0, None, None, None]
 
 
-def test_table_of_answers_is_read_from_every_container(tmp_path: Path) -> None:
+def test_table_of_answers_is_read_from_every_container(tmp_path):
     table = pd.DataFrame({"id": DATA.ids, "m": [LETTERS[key] for key in KEYS]})
     table.loc[0, "m"] = None
     table.to_csv(tmp_path / "a.csv")
@@ -593,9 +581,7 @@ def test_table_of_answers_is_read_from_every_container(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "below"), [(10, True), (0, False)])
-def test_only_valid_answers_count_as_below_chance(
-    wrong: int, below: bool, data: Path, tmp_path: Path
-) -> None:
+def test_only_valid_answers_count_as_below_chance(wrong, below, data, tmp_path):
     items = make_twins(0, singles=40)
     formats.write(items, data)
     path = write_text(tmp_path / "t.csv", "id,m\n" + "".join(
@@ -609,9 +595,7 @@ def test_only_valid_answers_count_as_below_chance(
 
 
 @pytest.mark.parametrize("other", [(3,), (0, 1, 2, 5)])
-def test_items_whose_key_differs_in_the_log_are_listed_by_id(
-    other: tuple[int, ...], data: Path, tmp_path: Path
-) -> None:
+def test_items_whose_key_differs_in_the_log_are_listed_by_id(other, data, tmp_path):
     """The key in the data, not the one in the log, is used for the score."""
     samples = [_make_sample(p, [LETTERS[KEYS[at]]], acc=float(at not in other))
                for at, p in enumerate(DATA)]  # fmt: skip
@@ -628,7 +612,7 @@ def test_items_whose_key_differs_in_the_log_are_listed_by_id(
     assert f"in {count} the log's key differs" in " ".join(shown.split())
 
 
-def test_log_scores_that_contradict_the_answer_are_listed(data: Path, tmp_path: Path) -> None:
+def test_log_scores_that_contradict_the_answer_are_listed(data, tmp_path):
     """The log scores a reply as incorrect although it is the key; our score uses the reply."""
     samples = [_make_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
                for at, p in enumerate(DATA)]  # fmt: skip
@@ -644,9 +628,7 @@ def test_log_scores_that_contradict_the_answer_are_listed(data: Path, tmp_path: 
         ("success", "the log contains answers to only 5 of 12"),
     ],
 )
-def test_status_of_an_incomplete_log_is_reported(
-    status: str, said: str, data: Path, tmp_path: Path
-) -> None:
+def test_status_of_an_incomplete_log_is_reported(status, said, data, tmp_path):
     samples = [_make_inspect(p, KEYS[at]) for at, p in enumerate(DATA[:5])]
     head = {"model": "m", "dataset": {"samples": 12}}
     path = _write_log(tmp_path / "log.json", samples, eval=head, status=status)
@@ -658,9 +640,7 @@ def test_status_of_an_incomplete_log_is_reported(
 
 
 @pytest.mark.parametrize("more", [[], ["--partial"]])
-def test_list_of_another_length_is_refused_even_with_partial(
-    more: list[str], data: Path, tmp_path: Path
-) -> None:
+def test_list_of_another_length_is_refused_even_with_partial(more, data, tmp_path):
     for end in ("", ".0"):
         path = write_text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
         assert _score(data, path, *more)["accuracy"]["right"] == 12
@@ -670,9 +650,7 @@ def test_list_of_another_length_is_refused_even_with_partial(
 
 @pytest.mark.parametrize("known", [5, 7])
 @pytest.mark.parametrize("source", ["table of letters", "answers by id", "lm-eval, generated"])
-def test_error_suggests_another_data_set_if_under_half_match(
-    source: str, known: int, data: Path, tmp_path: Path
-) -> None:
+def test_error_suggests_another_data_set_if_under_half_match(source, known, data, tmp_path):
     path = SOURCES[source](tmp_path, KEYS)
     formats.write([*DATA[:known], *_others(12 - known)], data)
     shown = _run("score", data, path)
@@ -729,18 +707,14 @@ def _others(n: int) -> list[Problem]:
         ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' don't match 4"),
     ],
 )  # fmt: skip
-def test_ambiguous_answers_are_refused(
-    file: str, text: str, message: str, data: Path, tmp_path: Path
-) -> None:
+def test_ambiguous_answers_are_refused(file, text, message, data, tmp_path):
     path = write_text(tmp_path / file, text)
     for command in ("score", "audit"):
         assert " ".join(message.split()) in _run(command, data, path)
 
 
 @pytest.mark.parametrize("marks", ["CIP", "CCC", "CNI"])
-def test_grades_of_an_inspect_scorer_are_not_read_as_letters(
-    marks: str, data: Path, tmp_path: Path
-) -> None:
+def test_grades_of_an_inspect_scorer_are_not_read_as_letters(marks, data, tmp_path):
     """C, for "correct", would be the third option."""
     samples = [
         _make_inspect(p, 0, scores={"s": {"value": marks[at % 3], "answer": marks[at % 3]}})

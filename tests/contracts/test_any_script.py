@@ -123,18 +123,18 @@ ENGINES: dict[str, Callable[[Dataset], float]] = {
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_only_planted_artifacts_are_found_in_any_script(engine: str, language: str) -> None:
+def test_only_planted_artifacts_are_found_in_any_script(engine, language):
     """Twins with random answers are within three standard errors of chance."""
     assert ENGINES[engine](make_templated_twins(language, 0.8)) > 0.7
     assert ENGINES[engine](make_templated_twins(language, 0.0)) == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_pmi_removes_problems_with_the_planted_agreement(language: str) -> None:
+def test_pmi_removes_problems_with_the_planted_agreement(language):
     """Without PMI, one half of the removed problems would have it."""
     assert measure_pmi_removals(make_templated_twins(language, 0.5)) > 0.9
 
 
-def test_options_without_spaces_are_similar_if_they_share_words() -> None:
+def test_options_without_spaces_are_similar_if_they_share_words():
     X = OptionsEmbedder(4096).embed_texts(["红色的茶杯", "绿色的茶杯", "一本旧书"])
     assert X[0] @ X[1] > 0.5 > 0.1 > abs(X[0] @ X[2])

@@ -45,7 +45,7 @@ def run_and_measure(copies: int, method: Any) -> tuple[build.FilterRun, build.Me
     return run, filtering.measure(run, digest=data.digest, n=len(data), shown=())
 
 
-def test_copies_change_neither_accuracy_nor_its_interval() -> None:
+def test_copies_change_neither_accuracy_nor_its_interval():
     """The accuracy of a linear model differs only by noise; its interval is not narrower."""
     once, thrice = (run_and_measure(copies, "none")[1].before for copies in (1, COPIES))
     assert once is not None
@@ -56,14 +56,14 @@ def test_copies_change_neither_accuracy_nor_its_interval() -> None:
     assert thrice.accuracy < 0.6
 
 
-def test_copies_do_not_make_the_answer_axis_significant() -> None:
+def test_copies_do_not_make_the_answer_axis_significant():
     """The axis is never tested on copies of the problems to which it was fitted."""
     [subset] = run_and_measure(COPIES, "none")[1].assessment.subsets
     assert subset.axis.null is not None
     assert subset.axis.null.p > 0.05
 
 
-def test_null_flips_the_answers_of_copies_together() -> None:
+def test_null_flips_the_answers_of_copies_together():
     """AFLite learns from copies, and so does its null. Hence, there is no excess."""
     excess = run_and_measure(COPIES, "aflite")[1].threshold_null
     assert excess is not None
@@ -71,7 +71,7 @@ def test_null_flips_the_answers_of_copies_together() -> None:
     assert excess.value <= excess.high
 
 
-def test_copies_do_not_raise_the_accuracy_of_verify() -> None:
+def test_copies_do_not_raise_the_accuracy_of_verify():
     """No problem is predicted from its copy or from the other half of its twin."""
     run, _ = run_and_measure(COPIES, "none")
     found = debias.verify(run.X, run.y, lambda rows: rows, blocks=run.blocks, splits=2, draws=20)
@@ -79,7 +79,7 @@ def test_copies_do_not_raise_the_accuracy_of_verify() -> None:
     assert found.before[debias.TWO_PIECE].accuracy < 0.6
 
 
-def test_words_repeated_only_in_copies_are_not_clues() -> None:
+def test_words_repeated_only_in_copies_are_not_clues():
     twin = make_twins(1)
     data = Dataset(
         replace(half, id=f"{half.id}, {copy}", twin_id=f"{copy}")
@@ -89,7 +89,7 @@ def test_words_repeated_only_in_copies_are_not_clues() -> None:
     assert debias.find_associations(data, z=0.1).count_clue_directions(range(24)).toward == 0
 
 
-def test_p_value_of_fine_tuning_counts_copies_once() -> None:
+def test_p_value_of_fine_tuning_counts_copies_once():
     """Five copies of one correct problem have p = 1/2; five different problems have 1/32."""
     singles = make_twins(0, singles=5, seed=1)
     copied = Dataset(replace(singles[0], id=f"{n}", twin_id=None) for n in range(5))

@@ -1,7 +1,6 @@
 """In every "k of n", n counts only the people, problems or options that k could count."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ ITEMS = Dataset(
     weakest=st.integers(1, 3),
 )
 @examples(40)
-def test_people_without_the_weakest_are_counted_per_asked_item(
-    asked: list[set[int]], seed: int, weakest: int
-) -> None:
+def test_people_without_the_weakest_are_counted_per_asked_item(asked, seed, weakest):
     rng = np.random.default_rng(seed)
     said: list[Response] = []
     subjects: list[humans.Subject] = []
@@ -73,7 +70,7 @@ FAMILIES = _make_families()
 
 @given(st.lists(st.sets(st.integers(0, 14), min_size=1), min_size=2, max_size=3))
 @examples(20)
-def test_counts_of_a_solver_include_only_its_answered_problems(answered: list[set[int]]) -> None:
+def test_counts_of_a_solver_include_only_its_answered_problems(answered):
     solvers = {}
     for number, rows in enumerate(answered):
         families = [row for row in range(15) if row % 5 in (0, 1, 2) or row in rows]
@@ -101,7 +98,7 @@ def test_counts_of_a_solver_include_only_its_answered_problems(answered: list[se
                 assert of.n == (int(own[1]) if own else count)
 
 
-def test_chance_accuracy_is_of_the_problems_a_solver_answered() -> None:
+def test_chance_accuracy_is_of_the_problems_a_solver_answered():
     """Solvers that answered problems with 2 and with 3 options have different chance levels."""
     three = Problem("q", "The cup, jug and vase met and _ broke.", ("cup", "jug", "vase"), 0)
     scores, counts = {}, {}
@@ -112,7 +109,7 @@ def test_chance_accuracy_is_of_the_problems_a_solver_answered() -> None:
     assert "Guessing gives 50.0 % (two), 33.3 % (three)" in table.note
 
 
-def test_overlap_counts_only_searched_questions_and_options(tmp_path: Path) -> None:
+def test_overlap_counts_only_searched_questions_and_options(tmp_path):
     """Questions without words of their own and options without words are not searched for."""
     own = [
         Problem(f"o{at}", f"What did number {at} say of {at}?", ("+", f"minus{at}"), 0, blank=None)

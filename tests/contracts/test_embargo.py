@@ -1,6 +1,5 @@
 """Functions that write problems for others omit those under embargo."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ def find_published_secrets(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_format_keeps_the_embargo_mark_or_refuses_the_problem(name: str, tmp_path: Path) -> None:
+def test_format_keeps_the_embargo_mark_or_refuses_the_problem(name, tmp_path):
     path = tmp_path / "file"
     try:
         formats.write([problem for problem in MIXED if problem.embargo], path, name)
@@ -54,9 +53,7 @@ def test_format_keeps_the_embargo_mark_or_refuses_the_problem(name: str, tmp_pat
 
 
 @pytest.mark.parametrize("name", WRITABLE)
-def test_convert_omits_and_counts_embargoed_problems(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert_omits_and_counts_embargoed_problems(name, tmp_path, capsys):
     """Their copies without the mark are omitted, too."""
     source, out = tmp_path / "source.jsonl", tmp_path / "out"
     more: dict[str, Any] = {"questions": {"blank": None}, "superglue-wsc": {"pronoun": PRONOUN}}
@@ -73,7 +70,7 @@ def test_convert_omits_and_counts_embargoed_problems(
     assert not left.exists() or not [s for s in SECRET if s in left.read_text("utf-8")]
 
 
-def test_convert_with_embargo_keeps_embargoed_problems(tmp_path: Path) -> None:
+def test_convert_with_embargo_keeps_embargoed_problems(tmp_path):
     """A format that would lose the embargo is refused."""
     source, out = tmp_path / "source.jsonl", tmp_path / "out.csv"
     formats.write(MIXED.problems, source)
@@ -86,18 +83,14 @@ def test_convert_with_embargo_keeps_embargoed_problems(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("export", [write_lm_eval_task, write_inspect_task])
-def test_harness_task_with_embargoed_problems_is_refused(
-    export: Callable[..., object], tmp_path: Path
-) -> None:
+def test_harness_task_with_embargoed_problems_is_refused(export, tmp_path):
     with pytest.raises(DataError, match="are under embargo"):
         export(MIXED, tmp_path / "task")
     assert not (tmp_path / "task").exists()
 
 
 @pytest.mark.parametrize("harness", ["lm-eval", "inspect-ai"])
-def test_convert_to_a_harness_omits_embargoed_problems_and_copies(
-    harness: str, tmp_path: Path
-) -> None:
+def test_convert_to_a_harness_omits_embargoed_problems_and_copies(harness, tmp_path):
     source, out = tmp_path / "source.jsonl", tmp_path / "task"
     formats.write([*MARKED, *(replace(one, answer=0) for one in COPIES)], source)
     assert main(["convert", str(source), str(out), "--to", harness]) == 0

@@ -73,9 +73,7 @@ def combine(request: pytest.FixtureRequest) -> Combine:
     return request.param
 
 
-def test_embedding_is_one_finite_float32_vector_per_problem(
-    make_embedder: MakeEmbedder, combine: Combine
-) -> None:
+def test_embedding_is_one_finite_float32_vector_per_problem(make_embedder, combine):
     X = make_embedder(combine).embed(PROBLEMS)
     assert X.ndim == 2
     assert len(X) == len(PROBLEMS)
@@ -83,7 +81,7 @@ def test_embedding_is_one_finite_float32_vector_per_problem(
     assert np.isfinite(X).all()
 
 
-def test_answers_make_no_difference(make_embedder: MakeEmbedder, combine: Combine) -> None:
+def test_answers_make_no_difference(make_embedder, combine):
     """Neither do ids and `extra`."""
     kept = make_embedder(combine).embed(PROBLEMS)
     flipped = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in PROBLEMS)
@@ -95,30 +93,28 @@ def test_answers_make_no_difference(make_embedder: MakeEmbedder, combine: Combin
         assert make_embedder(combine).embed(other).tobytes() == kept.tobytes()
 
 
-def test_same_problems_give_the_same_bytes(make_embedder: MakeEmbedder, combine: Combine) -> None:
+def test_same_problems_give_the_same_bytes(make_embedder, combine):
     embedder = make_embedder(combine)
     first = embedder.embed(PROBLEMS)
     assert embedder.embed(PROBLEMS).tobytes() == first.tobytes()
     assert make_embedder(combine).embed(PROBLEMS).tobytes() == first.tobytes()
 
 
-def test_vectors_do_not_depend_on_the_order_of_problems(
-    make_embedder: MakeEmbedder, combine: Combine
-) -> None:
+def test_vectors_do_not_depend_on_the_order_of_problems(make_embedder, combine):
     order = np.random.default_rng(1).permutation(len(PROBLEMS))
     X = make_embedder(combine).embed(PROBLEMS)
     shuffled = make_embedder(combine).embed(PROBLEMS.select(order.tolist()))
     np.testing.assert_allclose(shuffled, X[order], atol=1e-4)
 
 
-def test_list_and_dataset_give_equal_vectors(make_embedder: MakeEmbedder, combine: Combine) -> None:
+def test_list_and_dataset_give_equal_vectors(make_embedder, combine):
     assert np.array_equal(
         make_embedder(combine).embed(list(PROBLEMS)),
         make_embedder(combine).embed(Dataset(PROBLEMS)),
     )
 
 
-def test_swapped_options_flip_the_sign_of_the_difference(make_embedder: MakeEmbedder) -> None:
+def test_swapped_options_flip_the_sign_of_the_difference(make_embedder):
     swapped = Dataset(
         replace(p, options=p.options[::-1]) if row % 2 else p for row, p in enumerate(PROBLEMS)
     )
@@ -127,7 +123,7 @@ def test_swapped_options_flip_the_sign_of_the_difference(make_embedder: MakeEmbe
     np.testing.assert_allclose(make_embedder("difference").embed(swapped), X * sign, atol=1e-5)
 
 
-def test_swapped_options_swap_the_halves_of_concat(make_embedder: MakeEmbedder) -> None:
+def test_swapped_options_swap_the_halves_of_concat(make_embedder):
     swapped = Dataset(replace(p, options=p.options[::-1]) for p in PROBLEMS)
     X = make_embedder("concat").embed(PROBLEMS)
     width = X.shape[1] // 2
@@ -135,22 +131,20 @@ def test_swapped_options_swap_the_halves_of_concat(make_embedder: MakeEmbedder) 
     np.testing.assert_allclose(make_embedder("concat").embed(swapped), turned, atol=1e-5)
 
 
-def test_difference_is_first_half_of_concat_minus_second(make_embedder: MakeEmbedder) -> None:
+def test_difference_is_first_half_of_concat_minus_second(make_embedder):
     both = make_embedder("concat").embed(PROBLEMS)
     width = both.shape[1] // 2
     difference = make_embedder("difference").embed(PROBLEMS)
     np.testing.assert_allclose(both[:, :width] - both[:, width:], difference, atol=1e-5)
 
 
-def test_problems_with_three_options_are_refused_with_their_id(
-    make_embedder: MakeEmbedder, combine: Combine
-) -> None:
+def test_problems_with_three_options_are_refused_with_their_id(make_embedder, combine):
     three = Problem("three-options", "They say the _ stood there.", ("amber", "kettle", "yarn"))
     with pytest.raises(DataError, match="three-options"):
         make_embedder(combine).embed([*PROBLEMS, three])
 
 
-def test_array_embedder_returns_vectors_by_id() -> None:
+def test_array_embedder_returns_vectors_by_id():
     X = np.random.default_rng(0).normal(size=(len(PROBLEMS), 5)).astype(np.float32)
     embedder: Embedder = ArrayEmbedder(X, ids=PROBLEMS.ids)
     assert embedder.embed(PROBLEMS).tobytes() == X.tobytes()
@@ -158,7 +152,7 @@ def test_array_embedder_returns_vectors_by_id() -> None:
     assert embedder.embed(PROBLEMS[::-1]).tobytes() == X[::-1].tobytes()
 
 
-def test_questions_need_two_options(make_embedder: MakeEmbedder, combine: Combine) -> None:
+def test_questions_need_two_options(make_embedder, combine):
     asked = [
         Problem(
             f"{n}", f"Which {word} is kept in the old _lamp_?", ("the cup", "a jug"), blank=None
@@ -174,9 +168,7 @@ def test_questions_need_two_options(make_embedder: MakeEmbedder, combine: Combin
 
 
 @pytest.mark.parametrize("kind", ["options", "encoder"])
-def test_text_has_the_same_vector_alone_and_as_an_option(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_text_has_the_same_vector_alone_and_as_an_option(kind, request):
     embedder: OptionsEmbedder | EncoderEmbedder
     if kind == "options":
         embedder = OptionsEmbedder(64)

@@ -199,13 +199,13 @@ def write_file(folder: Path, text: str, **settings: str) -> Path:
 class TestEveryFormat:
     """Reads a small file in each format, intact and damaged."""
 
-    def test_file_is_recognised_only_by_its_own_format(self, tmp_path: Path, name: str) -> None:
+    def test_file_is_recognised_only_by_its_own_format(self, tmp_path, name):
         """Only `questions`, which is tried last, may recognise it, too."""
         rows = data.read(write_file(tmp_path, TEXTS[name]))
         found = [known.name for known in formats.FORMATS if known.recognises(rows)]
         assert found in ([name], [name, "questions"])
 
-    def test_both_records_are_read_with_their_answers(self, tmp_path: Path, name: str) -> None:
+    def test_both_records_are_read_with_their_answers(self, tmp_path, name):
         items = formats.read_items(write_file(tmp_path, TEXTS[name]))
         copies = 6 if name == "winogender-templates" else 1
         assert len(items) == 2 * copies
@@ -221,25 +221,21 @@ class TestEveryFormat:
             assert (first.answer, second.answer) == (1, 0)
 
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-    def test_newlines_and_byte_order_marks_do_not_matter(
-        self, tmp_path: Path, name: str, encoding: str
-    ) -> None:
+    def test_newlines_and_byte_order_marks_do_not_matter(self, tmp_path, name, encoding):
         """The changed file has no newline at its end, either."""
         plain = formats.read_items(write_file(tmp_path, TEXTS[name]))
         changed = TEXTS[name].rstrip("\n").replace("\n", "\r\n")
         path = write_file(tmp_path, changed, encoding=encoding)
         assert formats.read_items(path) == plain
 
-    def test_unicode_separators_do_not_end_a_record(self, tmp_path: Path, name: str) -> None:
+    def test_unicode_separators_do_not_end_a_record(self, tmp_path, name):
         """U+2028 and U+0085 are part of the text."""
         text = re.sub(r"hit the|told the (?!\$)", "hit\u2028the\u0085other ", TEXTS[name])
         assert len(formats.read_items(write_file(tmp_path, text), name)) == len(
             formats.read_items(write_file(tmp_path, TEXTS[name]))
         )
 
-    def test_malformed_record_is_refused_or_written_to_the_skip_bad_file(
-        self, tmp_path: Path, name: str
-    ) -> None:
+    def test_malformed_record_is_refused_or_written_to_the_skip_bad_file(self, tmp_path, name):
         """The error has the file, the line and the reason; the file also has the record."""
         old, new, line, reason = BROKEN[name]
         assert old in TEXTS[name]
@@ -255,9 +251,7 @@ class TestEveryFormat:
         assert reason in aside[0]["reason"]
         assert new.strip() in aside[0]["record"]
 
-    def test_truncated_file_is_refused_or_gives_other_records(
-        self, tmp_path: Path, name: str
-    ) -> None:
+    def test_truncated_file_is_refused_or_gives_other_records(self, tmp_path, name):
         whole = formats.read_items(write_file(tmp_path, TEXTS[name]))
         path = write_file(tmp_path, TEXTS[name][:-20])
         try:
@@ -267,7 +261,7 @@ class TestEveryFormat:
         assert items != whole
         assert items[:-1] == whole[: len(items) - 1]
 
-    def test_files_in_other_formats_are_refused(self, tmp_path: Path, name: str) -> None:
+    def test_files_in_other_formats_are_refused(self, tmp_path, name):
         for other in NAMES:
             same = (
                 {"wsc-xml", "pdp-xml"}, {"csv", "winogrande"}, {"csv", "questions"},
@@ -303,9 +297,7 @@ class TestEveryFormat:
             ("ok\n가".encode("iso-2022-kr"), "but in ISO-2022-KR; name its encoding with"),
         ],
     )
-    def test_empty_files_and_unknown_encodings_are_refused(
-        self, tmp_path: Path, name: str, raw: bytes, told: str
-    ) -> None:
+    def test_empty_files_and_unknown_encodings_are_refused(self, tmp_path, name, raw, told):
         """The message has the detected encoding and the option to name it."""
         (tmp_path / "file").write_bytes(raw)
         with pytest.raises(FormatError, match=re.escape(told)):
@@ -324,9 +316,7 @@ class TestEveryFormat:
         ("sentid\tsentences\n1\tb\n", "'winogender', but the file lacks the column 'sentence'"),
     ],
 )
-def test_unrecognised_file_is_reported_with_the_nearest_format(
-    tmp_path: Path, text: str, told: str
-) -> None:
+def test_unrecognised_file_is_reported_with_the_nearest_format(tmp_path, text, told):
     """The message states what the file lacks for it."""
     with pytest.raises(FormatError) as caught:
         formats.read(write_file(tmp_path, text))
@@ -335,28 +325,28 @@ def test_unrecognised_file_is_reported_with_the_nearest_format(
     assert "name one with `format_name=`" in str(caught.value)
 
 
-def test_file_unlike_all_formats_is_reported_without_a_nearest_one(tmp_path: Path) -> None:
+def test_file_unlike_all_formats_is_reported_without_a_nearest_one(tmp_path):
     with pytest.raises(FormatError, match=r"file:1: no question column .*; no known format fits"):
         formats.read(write_file(tmp_path, "a,b\n1,2\n"))
 
 
-def test_every_format_has_test_data() -> None:
+def test_every_format_has_test_data():
     assert set(TEXTS) == set(BROKEN) == set(NAMES)
 
 
-def test_every_format_is_in_the_reference_docs() -> None:
+def test_every_format_is_in_the_reference_docs():
     page = (Path(__file__).parents[2] / "docs/reference/formats.md").read_text("utf-8")
     for name in NAMES:
         assert page.count(f"| `{name}` |") == 1, name
         assert len(re.findall(rf"^### .*`{name}`", page, re.MULTILINE)) == 1, name
 
 
-def test_unknown_format_is_reported_with_the_known_ones(tmp_path: Path) -> None:
+def test_unknown_format_is_reported_with_the_known_ones(tmp_path):
     with pytest.raises(FormatError, match=r"no format 'excel'; the formats are copa-xml, csv"):
         formats.read(write_file(tmp_path, TEXTS["csv"]), "excel")
 
 
-def test_writing_a_read_only_format_is_refused(tmp_path: Path) -> None:
+def test_writing_a_read_only_format_is_refused(tmp_path):
     items = formats.read_items(write_file(tmp_path, TEXTS["csv"]))
     with pytest.raises(FormatError) as caught:
         formats.write(items, tmp_path / "out", "wsc-xml")

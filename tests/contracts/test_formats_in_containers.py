@@ -253,7 +253,7 @@ def _records(folder: Path, name: str) -> list[Mapping[str, Any]]:
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
-def test_format_is_read_from_every_container(tmp_path: Path, name: str, container: str) -> None:
+def test_format_is_read_from_every_container(tmp_path, name, container):
     """The error for a malformed record contains its place."""
     records = _records(tmp_path, name)
     expected = formats.read_items(tmp_path / "small")
@@ -269,7 +269,7 @@ def test_format_is_read_from_every_container(tmp_path: Path, name: str, containe
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("name", OF_TEXT)
-def test_compressed_text_format_is_read(tmp_path: Path, name: str, compression: str) -> None:
+def test_compressed_text_format_is_read(tmp_path, name, compression):
     """Malformed records have the same line numbers."""
     path = tmp_path / "file"
     text = (
@@ -284,7 +284,7 @@ def test_compressed_text_format_is_read(tmp_path: Path, name: str, compression: 
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_TEXT])
-def test_span_of_a_record_contains_its_text(tmp_path: Path, name: str) -> None:
+def test_span_of_a_record_contains_its_text(tmp_path, name):
     records = _records(tmp_path, name)
     for container in ("JSON Lines", "JSON array", "CSV with sep= in UTF-16"):
         rows = data.read(CONTAINERS[container](records, tmp_path).container)
@@ -294,7 +294,7 @@ def test_span_of_a_record_contains_its_text(tmp_path: Path, name: str) -> None:
         assert len(list(rows)) == len(records)
 
 
-def test_standard_input_can_be_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_can_be_read_twice(tmp_path, monkeypatch):
     raw = gzip.compress(TEXTS["winogrande"].encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
     (tmp_path / "file").write_bytes(raw)
@@ -302,7 +302,7 @@ def test_standard_input_can_be_read_twice(tmp_path: Path, monkeypatch: pytest.Mo
         assert formats.read_items("-") == formats.read_items(tmp_path / "file")
 
 
-def test_folder_with_files_in_two_formats_is_refused(tmp_path: Path) -> None:
+def test_folder_with_files_in_two_formats_is_refused(tmp_path):
     (tmp_path / "a.jsonl").write_text(TEXTS["winogrande"], "utf-8")
     (tmp_path / "b.csv").write_text(TEXTS["evograd"], "utf-8")
     with pytest.raises(FormatError, match=r"a\.jsonl is in the format 'winogrande', but .*b\.csv"):
@@ -310,7 +310,7 @@ def test_folder_with_files_in_two_formats_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", ["2", 2, 2.0])
-def test_type_of_an_answer_does_not_matter(answer: object) -> None:
+def test_type_of_an_answer_does_not_matter(answer):
     """Empty values are withheld answers."""
     record = {"qID": "A-1", "sentence": "A _ fell.", "option1": "cup", "option2": "jug"}
     gaps = [None, "", float("nan")]

@@ -1,7 +1,6 @@
 """Random problems are unchanged after a round trip, as far as the format promises."""
 
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,7 +94,7 @@ LAW = examples(
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
 @LAW
 @given(found=st.lists(make_problems(WILD), min_size=1, max_size=3, unique_by=lambda p: p.id))
-def test_our_formats_round_trip_every_field(name: str, found: list[Problem]) -> None:
+def test_our_formats_round_trip_every_field(name, found):
     assert write_and_read(list(found), name) == found
 
 
@@ -105,12 +104,7 @@ def test_our_formats_round_trip_every_field(name: str, found: list[Problem]) -> 
 )
 @LAW
 @given(data=st.data())
-def test_writer_keeps_its_promised_fields_or_refuses(
-    name: str,
-    texts: st.SearchStrategy[str],
-    shape: Callable[[Problem], Problem],
-    data: st.DataObject,
-) -> None:
+def test_writer_keeps_its_promised_fields_or_refuses(name, texts, shape, data):
     problem = shape(data.draw(make_problems(texts)))
     back = write_and_read([problem], name)
     assert len(back) == 1
@@ -137,7 +131,7 @@ def make_claims(draw: st.DrawFn) -> list[formats.Item]:
 
 @LAW
 @given(claims=make_claims())
-def test_superglue_round_trips_claims_in_any_script(claims: list[formats.Item]) -> None:
+def test_superglue_round_trips_claims_in_any_script(claims):
     back = write_and_read(claims, "superglue-wsc")
     assert not formats.get_writer("superglue-wsc").kept_fields & get_different_fields(
         formats.find_losses(claims, back)

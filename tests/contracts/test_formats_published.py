@@ -101,7 +101,7 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_published_file_is_read_completely_by_one_format(data_dir: Path, path: str) -> None:
+def test_published_file_is_read_completely_by_one_format(data_dir, path):
     """Thus, users never need to name the format.
 
     `questions`, which is tried last, may recognise the file, too.
@@ -116,7 +116,7 @@ def test_published_file_is_read_completely_by_one_format(data_dir: Path, path: s
     assert not others or last == "questions"
 
 
-def test_files_without_problems_are_not_recognised(data_dir: Path) -> None:
+def test_files_without_problems_are_not_recognised(data_dir):
     """They are labels, predictions, other tasks and readme files."""
     looked_at = 0
     for path in sorted(data_dir.rglob("*")):
@@ -137,9 +137,7 @@ def test_files_without_problems_are_not_recognised(data_dir: Path) -> None:
         if file.format in WRITERS
     ],
 )
-def test_published_file_round_trips_in_its_own_format(
-    data_dir: Path, tmp_path: Path, path: str
-) -> None:
+def test_published_file_round_trips_in_its_own_format(data_dir, tmp_path, path):
     contents = formats.scan(data_dir / path)
     name = contents.format.name
     formats.write(contents.items, tmp_path / "again", name)
@@ -162,9 +160,7 @@ def _items(path: Path) -> list[formats.Item]:
 
 @pytest.mark.parametrize("path", ONE_OF_EACH.values())
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
-def test_published_file_round_trips_in_our_formats(
-    data_dir: Path, tmp_path: Path, path: str, name: str
-) -> None:
+def test_published_file_round_trips_in_our_formats(data_dir, tmp_path, path, name):
     items = _items(data_dir / path)
     if name == "csv" and not all(isinstance(item, Problem) for item in items):
         with pytest.raises(FormatError, match="--recast problems"):
@@ -175,9 +171,7 @@ def test_published_file_round_trips_in_our_formats(
 
 
 @pytest.mark.parametrize("name", ["winogrande", "superglue-wsc", "questions"])
-def test_written_format_keeps_its_promised_fields(
-    data_dir: Path, tmp_path: Path, name: str
-) -> None:
+def test_written_format_keeps_its_promised_fields(data_dir, tmp_path, name):
     writer = WRITERS[name]
     for path in ONE_OF_EACH.values():
         found = _items(data_dir / path)[:300]

@@ -96,7 +96,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("command", [*COMMANDS, "build"])
 @pytest.mark.parametrize("name", INPUTS)
-def test_command_accepts_problems_from_every_file(cli: Cli, name: str, command: str) -> None:
+def test_command_accepts_problems_from_every_file(cli, name, command):
     """All commands except `stats` and `convert` refuse true-or-false claims."""
     INPUTS[name](Path(name))
     words = [command, name, *COMMANDS.get(command, "").replace("DATA", name).split()]
@@ -113,7 +113,7 @@ def test_command_accepts_problems_from_every_file(cli: Cli, name: str, command: 
         assert re.search(rf"\b{count}\b", cli(*words) + cli.err)
 
 
-def test_missing_columns_of_a_recipe_are_reported_as_recipe_keys(cli: Cli) -> None:
+def test_missing_columns_of_a_recipe_are_reported_as_recipe_keys(cli):
     """The error does not mention the options of another command."""
     _table(Path("in.csv"))
     Path("b.toml").write_text('name = "b"\ndata = "in.csv"')
@@ -121,14 +121,14 @@ def test_missing_columns_of_a_recipe_are_reported_as_recipe_keys(cli: Cli) -> No
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "train", "transfer"])
-def test_every_reading_command_has_all_reading_options(command: str, cli: Cli) -> None:
+def test_every_reading_command_has_all_reading_options(command, cli):
     shown = cli(command, "--help")
     options = "--from --question --choices --answer --answer-is --pair-by --skip-bad".split()
     assert [option for option in options if f"  {option} " not in shown] == []
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "solve"])
-def test_file_of_bad_records_is_refused_after_listing_them(cli: Cli, command: str) -> None:
+def test_file_of_bad_records_is_refused_after_listing_them(cli, command):
     """`--skip-bad` does not overwrite a data file."""
     Path("in.jsonl").write_text(BAD * 3)
     words = [command, "in.jsonl", *COMMANDS[command].split(), "--pair-by", "p", "--skip-bad"]
@@ -139,7 +139,7 @@ def test_file_of_bad_records_is_refused_after_listing_them(cli: Cli, command: st
     assert "is not a list of omitted records" in cli.refused(*words, "in.jsonl")
 
 
-def test_build_lists_omitted_records_only_in_the_skip_bad_file(cli: Cli) -> None:
+def test_build_lists_omitted_records_only_in_the_skip_bad_file(cli):
     """The report and its JSON contain only their number.
 
     An error may contain the id of a test problem, which the published files replace.
@@ -158,7 +158,7 @@ def test_build_lists_omitted_records_only_in_the_skip_bad_file(cli: Cli) -> None
     assert json.loads(first)["id"] in again["reason"]
 
 
-def test_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
+def test_audit_lists_the_bad_records_of_all_its_files(cli):
     for name in ("train.jsonl", "test.jsonl"):
         Path(name).write_text(LINES + BAD)
     words = ["audit", "train.jsonl", "test.jsonl", *COMMANDS["audit"].split(), "--skip-bad", "bad"]
@@ -167,7 +167,7 @@ def test_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
     assert files == ["train.jsonl", "test.jsonl"]
 
 
-def test_python_functions_accept_dataframes_and_paths(cli: Cli) -> None:
+def test_python_functions_accept_dataframes_and_paths(cli):
     formats.write(DATA.problems, "in.jsonl")
     frame = pd.DataFrame(map(json.loads, formats.to_lines(DATA)))
     for given in (frame, "in.jsonl", {"dev": frame}):

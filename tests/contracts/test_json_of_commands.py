@@ -297,7 +297,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return made
 
 
-def test_json_of_commands_matches_the_snapshot(found: dict[str, Any]) -> None:
+def test_json_of_commands_matches_the_snapshot(found):
     text = json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     text = re.sub(r"[\[{][^\[\]{}]{,150}[\]}]", lambda leaf: " ".join(leaf[0].split()), text)
     if os.environ.get("WINOSMITH_RENEW"):
@@ -311,12 +311,12 @@ OFFERED = {name for name, way in ways().items() if any("--json" in p.opts for p 
 """Commands with --json."""
 
 
-def test_every_command_with_json_is_in_the_snapshot_or_excused() -> None:
+def test_every_command_with_json_is_in_the_snapshot_or_excused():
     run = {name.partition(",")[0] for name in (*VALUES, *SHAPES)}
     assert OFFERED - run == set(ELSEWHERE) & OFFERED
 
 
-def test_each_command_with_json_has_a_valid_and_current_schema() -> None:
+def test_each_command_with_json_has_a_valid_and_current_schema():
     """It is generated from its results."""
     assert set(schemas.PRINTED) == OFFERED
     made = schemas.files()
@@ -329,7 +329,7 @@ def test_each_command_with_json_has_a_valid_and_current_schema() -> None:
 @pytest.mark.parametrize(
     "printed", ['{"schema": "data get 1"}', '{"schema": "data get 1", "files": {}, "more": 1}']
 )
-def test_missing_and_unknown_keys_are_invalid(printed: str) -> None:
+def test_missing_and_unknown_keys_are_invalid(printed):
     """The schema refuses missing keys; the tests also refuse unknown keys."""
     with pytest.raises(AssertionError, match="data get --json"):
         refuse_invalid(printed)

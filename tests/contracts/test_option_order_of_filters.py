@@ -10,7 +10,7 @@ Algorithm 1; its effect is noise, like that of another seed.
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -57,9 +57,7 @@ def swap_options_of(data: Dataset, rows: Collection[int]) -> Dataset:
 @pytest.mark.parametrize("variant", get_args(debias.PmiVariant))
 @given(rows=SWAPS, size=st.integers(0, len(DATA)))
 @examples(40)
-def test_pmi_filtering_ignores_the_order_of_options(
-    variant: debias.PmiVariant, rows: set[int], size: int
-) -> None:
+def test_pmi_filtering_ignores_the_order_of_options(variant, rows, size):
     there, turned = (
         debias.pmi(data, size=size, variant=variant) for data in (DATA, swap_options_of(DATA, rows))
     )
@@ -67,7 +65,7 @@ def test_pmi_filtering_ignores_the_order_of_options(
     assert there.kept.tolist() == turned.kept.tolist()
 
 
-def test_halves_of_a_twin_share_their_first_mentioned_option() -> None:
+def test_halves_of_a_twin_share_their_first_mentioned_option():
     """The halves may mention their options in different orders."""
     data = Dataset(CROSSED)
     first = [
@@ -78,14 +76,14 @@ def test_halves_of_a_twin_share_their_first_mentioned_option() -> None:
 
 
 @given(rows=SWAPS, seed=st.integers(0, 9))
-def test_block_shuffle_ignores_the_order_of_options(rows: set[int], seed: int) -> None:
+def test_block_shuffle_ignores_the_order_of_options(rows, seed):
     orders = [blocks.shuffle(data, seed) for data in (DATA, swap_options_of(DATA, rows))]
     assert orders[0][0].ids == orders[1][0].ids
     assert orders[0][1] == orders[1][1]
 
 
 @given(rows=SWAPS)
-def test_clues_ignore_the_order_of_options(rows: set[int]) -> None:
+def test_clues_ignore_the_order_of_options(rows):
     cars = [
         Problem(f"c{n}", f"In {n} a red car passed the blue car and the _ was fast.",
                 ("red car", "blue car"), 0)
@@ -108,7 +106,7 @@ def test_clues_ignore_the_order_of_options(rows: set[int]) -> None:
 @pytest.mark.parametrize("method", ["mirror", "pmi", "random", "none"])
 @given(rows=SWAPS)
 @examples(8)
-def test_filter_measures_ignore_the_order_of_options(method: Any, rows: set[int]) -> None:
+def test_filter_measures_ignore_the_order_of_options(method, rows):
     keep = None if method in ("mirror", "none") else 20
     chosen = build.FilterRecipe(method=method, keep=keep, aim="chance", null_draws=20)
     records = []
@@ -126,7 +124,7 @@ def test_filter_measures_ignore_the_order_of_options(method: Any, rows: set[int]
     assert records[0] == records[1]
 
 
-def test_swapped_options_change_aflite_no_more_than_a_seed() -> None:
+def test_swapped_options_change_aflite_no_more_than_a_seed():
     data = practice.generate_corpus(150, seed=7, strength=0.5).dataset
     m, k = debias.suggest_sizes(len(data))
 

@@ -152,9 +152,7 @@ def _plan_next_round(graded: Graded) -> list[Any]:
 @examples(6)
 @given(answers(), orders())
 @pytest.mark.parametrize("figure", ONE)
-def test_metrics_of_one_solver_ignore_the_order_of_options(
-    figure: str, said: tuple[Prediction, ...], new: Orders
-) -> None:
+def test_metrics_of_one_solver_ignore_the_order_of_options(figure, said, new):
     found = ONE[figure](grade(DATA, said))
     data = Dataset(map(reorder_options, DATA, new))
     _assert_same(found, ONE[figure](grade(data, [*map(reorder_prediction, said, new)])), figure)
@@ -162,9 +160,7 @@ def test_metrics_of_one_solver_ignore_the_order_of_options(
 
 @examples(6)
 @given(answers(scored=True), orders())
-def test_metrics_of_scores_ignore_the_order_of_options(
-    said: tuple[Prediction, ...], new: Orders
-) -> None:
+def test_metrics_of_scores_ignore_the_order_of_options(said, new):
     data = Dataset(map(reorder_options, DATA, new))
     found = metrics.score(grade(DATA, said))
     assert found.calibration
@@ -177,9 +173,7 @@ def test_metrics_of_scores_ignore_the_order_of_options(
 @examples(6)
 @given(answers(), answers(), orders())
 @pytest.mark.parametrize("figure", TWO)
-def test_metrics_of_two_solvers_ignore_the_order_of_options(
-    figure: str, one: tuple[Prediction, ...], other: tuple[Prediction, ...], new: Orders
-) -> None:
+def test_metrics_of_two_solvers_ignore_the_order_of_options(figure, one, other, new):
     found = TWO[figure](grade(DATA, one), grade(DATA, other))
     data = Dataset(map(reorder_options, DATA, new))
     moved = [grade(data, [*map(reorder_prediction, said, new)]) for said in (one, other)]
@@ -188,7 +182,7 @@ def test_metrics_of_two_solvers_ignore_the_order_of_options(
 
 @examples(6)
 @given(st.data(), orders())
-def test_metrics_of_people_ignore_the_order_of_options(data: st.DataObject, new: Orders) -> None:
+def test_metrics_of_people_ignore_the_order_of_options(data, new):
     votes, moved = [], []
     for problem, order in zip(DATA, new, strict=True):
         for who in "abc":
@@ -207,7 +201,7 @@ def test_metrics_of_people_ignore_the_order_of_options(data: st.DataObject, new:
     _assert_same(*told)
 
 
-def test_tied_answers_count_half_and_are_not_significant() -> None:
+def test_tied_answers_count_half_and_are_not_significant():
     """With 957 ties of 959, the accuracy is about 50 %."""
     data = make_twins(0, singles=959)
     said = [
@@ -223,7 +217,7 @@ def test_tied_answers_count_half_and_are_not_significant() -> None:
         assert json.loads(json.dumps(found.record()))["accuracy"]["ties"] == 957
 
 
-def test_comparison_with_roots_ignores_the_order_of_options() -> None:
+def test_comparison_with_roots_ignores_the_order_of_options():
     root = Problem("r", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
     child = make_child(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
     child = replace(child, extra=Extra({"made.by": "x"}))

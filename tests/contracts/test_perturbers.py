@@ -86,21 +86,21 @@ def families(perturber: Perturber) -> Families:
     return found + [(child, list(perturber.perturb(child, 4))) for child in again]
 
 
-def test_perturber_makes_children_of_parents_and_children(families: Families) -> None:
+def test_perturber_makes_children_of_parents_and_children(families):
     """At least a quarter of the parents have children."""
     asked = len(PARENTS)
     assert sum(bool(children) for _, children in families[:asked]) >= asked / 4
     assert any(children for _, children in families[asked:])
 
 
-def test_family_has_distinct_texts_and_ids(families: Families) -> None:
+def test_family_has_distinct_texts_and_ids(families):
     for parent, children in families:
         seen = [(p.sentence, p.options) for p in (parent, *children)]
         assert len(set(seen)) == len(seen)
         assert len({p.id for p in (parent, *children)}) == len(seen)
 
 
-def test_lineages_are_valid(families: Families) -> None:
+def test_lineages_are_valid(families):
     everyone = {p.id: p for parent, children in families for p in (parent, *children)}
     assert check_lineages(Dataset(everyone.values())) == {}
     for parent, children in families:
@@ -111,12 +111,12 @@ def test_lineages_are_valid(families: Families) -> None:
             assert child.lineage.edits
 
 
-def test_children_are_marked_as_unvalidated(families: Families) -> None:
+def test_children_are_marked_as_unvalidated(families):
     """Otherwise, they could be taken for problems that people have confirmed."""
     assert all(c.extra[UNVALIDATED] is True for _, children in families for c in children)
 
 
-def test_children_keep_embargo_licence_and_domain_but_not_the_twin(families: Families) -> None:
+def test_children_keep_embargo_licence_and_domain_but_not_the_twin(families):
     assert {parent.embargo for parent, _ in families} == {True, False}
     assert any(parent.twin_id for parent, _ in families)
     for parent, children in families:
@@ -129,7 +129,7 @@ def test_children_keep_embargo_licence_and_domain_but_not_the_twin(families: Fam
             assert child.origin.domain == "social"
 
 
-def test_children_have_all_options_one_blank_and_an_answer(families: Families) -> None:
+def test_children_have_all_options_one_blank_and_an_answer(families):
     for parent, children in families:
         for child in children:
             assert len(child.options) == len(parent.options)
@@ -137,17 +137,13 @@ def test_children_have_all_options_one_blank_and_an_answer(families: Families) -
             assert child.answer in range(len(child.options))
 
 
-def test_same_problem_and_seed_give_the_same_children(
-    perturber: Perturber, families: Families
-) -> None:
+def test_same_problem_and_seed_give_the_same_children(perturber, families):
     """Problems perturbed before, in another order, make no difference."""
     for parent, children in reversed(families):
         assert list(perturber.perturb(parent, 4)) == children
 
 
-def test_ids_and_texts_do_not_depend_on_the_answer(
-    perturber: Perturber, families: Families
-) -> None:
+def test_ids_and_texts_do_not_depend_on_the_answer(perturber, families):
     for parent, children in families[: len(PARENTS)]:
         turned = replace(parent, answer=1 - (parent.answer or 0))
         others = list(perturber.perturb(turned, 4))

@@ -210,7 +210,7 @@ WITH_NAN = {"answers/_file.py", "answers/_inspect.py"}
 """Modules that read other programs' logs, where NaN is usual. They catch deep nesting."""
 
 
-def test_only_listed_modules_call_json_loads() -> None:
+def test_only_listed_modules_call_json_loads():
     """All others call `records.parse_json`, which is strict."""
     source = Path(records.__file__).parent
     calls = {
@@ -222,7 +222,7 @@ def test_only_listed_modules_call_json_loads() -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_undamaged_files_are_read(name: str) -> None:
+def test_undamaged_files_are_read(name):
     assert get_read_error(READERS[name], READERS[name].text.encode()) == ""
 
 
@@ -233,17 +233,13 @@ def test_undamaged_files_are_read(name: str) -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(changes=st.lists(CHANGE, min_size=1, max_size=3))
-def test_damaged_file_is_read_or_raises_input_error(
-    name: str, changes: list[tuple[float, int, int | bytes]]
-) -> None:
+def test_damaged_file_is_read_or_raises_input_error(name, changes):
     get_read_error(READERS[name], damage(READERS[name].text.encode(), changes))
 
 
 @examples(300, derandomize=True)
 @given(changes=st.lists(CHANGE, min_size=1, max_size=3))
-def test_header_of_a_damaged_table_matches_its_rows(
-    changes: list[tuple[float, int, int | bytes]],
-) -> None:
+def test_header_of_a_damaged_table_matches_its_rows(changes):
     text = 'id,"one, two",answer\n1,"a ""b""",2\n2,c,1\n'
     with suppress(InputError):
         table = data.Delimited(data.Source("a.csv", damage(text.encode(), changes)))
@@ -270,9 +266,7 @@ PACKED = {
 
 
 @pytest.mark.parametrize("name", PACKED)
-def test_archive_with_a_flipped_bit_is_read_or_raises_input_error(
-    name: str, tmp_path: Path
-) -> None:
+def test_archive_with_a_flipped_bit_is_read_or_raises_input_error(name, tmp_path):
     whole = PACKED[name](READERS["data"].text.encode())
     path = tmp_path / "data.packed"
     path.write_bytes(whole)
@@ -286,7 +280,7 @@ def test_archive_with_a_flipped_bit_is_read_or_raises_input_error(
 
 
 @pytest.mark.parametrize("is_packed", [False, True])
-def test_only_data_files_of_a_folder_or_archive_are_read(tmp_path: Path, is_packed: bool) -> None:
+def test_only_data_files_of_a_folder_or_archive_are_read(tmp_path, is_packed):
     """Readme, licence and picture are ignored; an archive in a folder is read."""
     texts = {"README.txt": "A quiz.", "LICENSE": "Free.", "plot.svg": "<svg/>"}
     for name, text in {"data.jsonl": READERS["data"].text, **texts}.items():
@@ -301,7 +295,7 @@ def test_only_data_files_of_a_folder_or_archive_are_read(tmp_path: Path, is_pack
 
 
 @pytest.mark.parametrize("version", ["stream", "file"])
-def test_arrow_decompression_bomb_is_refused(tmp_path: Path, version: str) -> None:
+def test_arrow_decompression_bomb_is_refused(tmp_path, version):
     ipc = needed("pyarrow.ipc")
     columns = {"question": "why? " * 200_000, "A": "this", "B": "that", "answer": "A"}
     table = needed("pyarrow").table({name: [one] * 100 for name, one in columns.items()})
@@ -321,7 +315,7 @@ def find_values(text: str) -> Iterator[tuple[int, int]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in READERS if READERS[n].text.lstrip()[:1] in "{[n#"])
-def test_value_of_another_type_is_read_or_raises_input_error(name: str) -> None:
+def test_value_of_another_type_is_read_or_raises_input_error(name):
     text = READERS[name].text
     for start, end in list(find_values(text))[:120]:
         for put in ("null", "[]", "{}", "-1", "true", '""', '"x"', "1e400", "9" * 4000, "[[1]]"):
@@ -330,7 +324,7 @@ def test_value_of_another_type_is_read_or_raises_input_error(name: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", READERS)
-def test_line_of_a_million_characters_is_read_or_raises_input_error(name: str) -> None:
+def test_line_of_a_million_characters_is_read_or_raises_input_error(name):
     for piece in ("[", '{"a":', "a", "_", ",", " ", '"', "<a>", "\t", "(a"):
         get_read_error(READERS[name], (piece * (1_000_000 // len(piece))).encode())
 
@@ -352,9 +346,7 @@ def test_line_of_a_million_characters_is_read_or_raises_input_error(name: str) -
         ("sheet", '"winosmith"', '"seed": 1, "seed": 2, "winosmith"', r"'seed' occurs twice"),
     ],
 )
-def test_duplicate_keys_of_json_objects_are_refused(
-    name: str, old: str, new: str, told: str
-) -> None:
+def test_duplicate_keys_of_json_objects_are_refused(name, old, new, told):
     """Otherwise, each reader could use another of the two values."""
     text = READERS[name].text
     assert old in text
@@ -362,6 +354,6 @@ def test_duplicate_keys_of_json_objects_are_refused(
 
 
 @pytest.mark.parametrize("name", ["data", "format winosmith", "format knowref", "predictions"])
-def test_100_000_open_brackets_are_refused(name: str) -> None:
+def test_100_000_open_brackets_are_refused(name):
     assert get_read_error(READERS[name], b"[" * DEEP)
     assert get_read_error(READERS[name], b'{"id":' + b"[" * DEEP)

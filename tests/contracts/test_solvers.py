@@ -151,7 +151,7 @@ def are_close(one: solve.Scores, other: solve.Scores) -> bool:
     return all(np.allclose(a, b, rtol=0, atol=1e-4) for a, b in zip(one, other, strict=True))
 
 
-def test_every_option_has_a_finite_score(scores: solve.Scores) -> None:
+def test_every_option_has_a_finite_score(scores):
     assert len(scores) == len(PROBLEMS)
     for problem, own in zip(PROBLEMS, scores, strict=True):
         assert len(own) == len(problem.options)
@@ -167,20 +167,18 @@ TOLD: dict[str, Callable[[Problem], Problem]] = {
 
 
 @pytest.mark.parametrize("what", TOLD)
-def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
+def test_answers_make_no_difference(solver, scores, what):
     """Neither does `extra`."""
     assert list(solver.score([*map(TOLD[what], PROBLEMS)])) == list(scores)
 
 
-def test_scores_do_not_depend_on_the_order_of_problems(
-    solver: solve.Solver, scores: solve.Scores
-) -> None:
+def test_scores_do_not_depend_on_the_order_of_problems(solver, scores):
     order = np.random.default_rng(1).permutation(len(PROBLEMS)).tolist()
     shuffled = solver.score([PROBLEMS[row].blind() for row in order])
     assert are_close(shuffled, [scores[row] for row in order])
 
 
-def test_the_batch_makes_no_difference(solver: solve.Solver, scores: solve.Scores) -> None:
+def test_the_batch_makes_no_difference(solver, scores):
     one_by_one = [own for problem in PROBLEMS.blind() for own in solver.score([problem])]
     assert are_close(one_by_one, scores)
     parts = [*solver.score(PROBLEMS.blind()[:5]), *solver.score(PROBLEMS.blind()[5:])]
@@ -197,9 +195,7 @@ TURNED = {"chat with shots"}
 """Solvers that ask in two orders, which are all possible orders only of two options."""
 
 
-def test_score_of_an_option_does_not_depend_on_its_position(
-    named_solver: tuple[str, solve.Solver],
-) -> None:
+def test_score_of_an_option_does_not_depend_on_its_position(named_solver):
     name, solver = named_solver
     if name in BY_PLACE:
         pytest.skip(BY_PLACE[name])
@@ -213,13 +209,11 @@ def test_score_of_an_option_does_not_depend_on_its_position(
             assert chosen == set(one.chosen), problem.id
 
 
-def test_no_problems_give_no_scores(solver: solve.Solver) -> None:
+def test_no_problems_give_no_scores(solver):
     assert list(solver.score([])) == []
 
 
-def test_problems_with_more_options_are_scored_or_refused_by_id(
-    named_solver: tuple[str, solve.Solver],
-) -> None:
+def test_problems_with_more_options_are_scored_or_refused_by_id(named_solver):
     name, solver = named_solver
     if name in TWO_ONLY:
         with pytest.raises(DataError, match=r"3 of 27 .*'3-options', '4-options', '5-options'"):
@@ -232,16 +226,14 @@ def test_problems_with_more_options_are_scored_or_refused_by_id(
     assert are_close(again[::-1], found[2:])
 
 
-def test_predict_chooses_the_option_with_the_highest_score(
-    solver: solve.Solver, scores: solve.Scores
-) -> None:
+def test_predict_chooses_the_option_with_the_highest_score(solver, scores):
     found = solve.predict(solver, PROBLEMS)
     assert [p.problem_id for p in found] == list(PROBLEMS.ids)
     for prediction, own in zip(found, scores, strict=True):
         assert own[prediction.choice] == pytest.approx(max(own), abs=1e-4)
 
 
-def test_parameters_of_solvers_can_be_stored_as_json(solver: solve.Solver) -> None:
+def test_parameters_of_solvers_can_be_stored_as_json(solver):
     if not isinstance(solver, OwnSolver):
         told = solver.parameters
         assert json.loads(json.dumps(told)) == told
@@ -251,9 +243,7 @@ NEED_A_BLANK = {"local association", "local two-way pairs", "local causal", "hun
 """Solvers that refuse questions."""
 
 
-def test_questions_are_scored_or_refused_with_the_reason(
-    named_solver: tuple[str, solve.Solver],
-) -> None:
+def test_questions_are_scored_or_refused_with_the_reason(named_solver):
     name, solver = named_solver
     for question in QUESTIONS:
         refused = name in NEED_A_BLANK or (name in TWO_ONLY and len(question.options) > 2)
@@ -266,7 +256,7 @@ def test_questions_are_scored_or_refused_with_the_reason(
         assert all(map(math.isfinite, scores))
 
 
-def test_sentences_with_several_underscores_are_scored(solver: solve.Solver) -> None:
+def test_sentences_with_several_underscores_are_scored(solver):
     [scores] = solver.score(PLACES)
     assert len(scores) == 2
     assert all(map(math.isfinite, scores))

@@ -99,30 +99,24 @@ def scores(solver: solve.Solver) -> solve.Scores:
     return solver.score(SHE.blind())
 
 
-def test_solver_that_sees_pronouns_scores_he_and_she_differently(
-    solver: solve.Solver, scores: solve.Scores
-) -> None:
+def test_solver_that_sees_pronouns_scores_he_and_she_differently(solver, scores):
     assert not are_close(solver.score(HE.blind()), scores)
     assert solver.parameters["sees"] == "pronoun"
 
 
-def test_solver_that_sees_the_blank_scores_he_and_she_equally(
-    named_maker: tuple[str, Made],
-) -> None:
+def test_solver_that_sees_the_blank_scores_he_and_she_equally(named_maker):
     blank = named_maker[1]("blank")
     assert are_close(blank.score(HE.blind()), blank.score(SHE.blind()))
     assert blank.parameters["sees"] == "blank"
 
 
 @pytest.mark.parametrize("what", TOLD)
-def test_answers_make_no_difference(solver: solve.Solver, scores: solve.Scores, what: str) -> None:
+def test_answers_make_no_difference(solver, scores, what):
     """Neither does `extra`."""
     assert list(solver.score([*map(TOLD[what], SHE)])) == list(scores)
 
 
-def test_batch_and_order_of_options_make_no_difference(
-    solver: solve.Solver, scores: solve.Scores
-) -> None:
+def test_batch_and_order_of_options_make_no_difference(solver, scores):
     one_by_one = [own for problem in SHE.blind() for own in solver.score([problem])]
     assert are_close(one_by_one, scores)
     beside = solver.score([*set_pronoun(HE.blind(), "they"), *SHE.blind()])
@@ -131,7 +125,7 @@ def test_batch_and_order_of_options_make_no_difference(
     assert are_close([own[::-1] for own in solver.score(turned)], scores)
 
 
-def test_problems_without_a_pronoun_are_refused(solver: solve.Solver) -> None:
+def test_problems_without_a_pronoun_are_refused(solver):
     """The error contains their ids and the remedy."""
     ids = ", ".join(map(repr, DATA.ids[:3]))
     with pytest.raises(
@@ -150,9 +144,7 @@ def make_gender_versions() -> Dataset:
     )  # fmt: skip
 
 
-def test_genders_are_compared_only_if_the_solver_sees_pronouns(
-    named_maker: tuple[str, Made],
-) -> None:
+def test_genders_are_compared_only_if_the_solver_sees_pronouns(named_maker):
     data = make_gender_versions()
     for sees in ("blank", "pronoun"):
         solver = named_maker[1](sees)
@@ -169,14 +161,12 @@ def test_genders_are_compared_only_if_the_solver_sees_pronouns(
     [solve.Random(3), solve.Majority((0.25, 0.75))],
     ids=["random", "majority"],
 )
-def test_random_and_majority_do_not_see_pronouns(solver: solve.Solver) -> None:
+def test_random_and_majority_do_not_see_pronouns(solver):
     assert list(solver.score(HE.blind())) == list(solver.score(SHE.blind()))
     assert solver.parameters["sees"] == "blank"
 
 
-def test_encoder_refuses_an_input_other_than_in_training(
-    tiny_encoder: Path, tmp_path: Path
-) -> None:
+def test_encoder_refuses_an_input_other_than_in_training(tiny_encoder, tmp_path):
     """It was trained with the blank and gets the pronoun, or the reverse."""
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
         trained = train_encoder(tiny_encoder, tmp_path, sees)
@@ -186,5 +176,5 @@ def test_encoder_refuses_an_input_other_than_in_training(
         assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))
 
 
-def test_same_input_error_is_a_data_error() -> None:
+def test_same_input_error_is_a_data_error():
     assert issubclass(SameInputError, DataError)

@@ -1,6 +1,5 @@
 """Singles that look like twins are still singles in every file that a command writes."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -81,9 +80,7 @@ def _run_release(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     "write", [_run_check, _run_debias, _run_select, _run_publish, _write_lines, _run_release]
 )
-def test_written_singles_are_not_read_as_twins(
-    write: Callable[[Path], list[Path]], tmp_path: Path
-) -> None:
+def test_written_singles_are_not_read_as_twins(write, tmp_path):
     for path in write(tmp_path):
         read = formats.read(path)
         assert formats.find_unmarked_pairs(read.problems), path.name

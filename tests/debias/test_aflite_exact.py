@@ -156,7 +156,7 @@ def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     )
 
 
-def test_start_has_the_curvature_of_the_formula() -> None:
+def test_start_has_the_curvature_of_the_formula():
     X, y = make_biased_rows(500, 20, seed=1)
     left = np.arange(9, 500, dtype=np.int32)
     with open_ensemble(check_rows(X, y, range(500), None), Settings(2, 200, 1, 0.75, 1, 0)) as made:
@@ -224,7 +224,7 @@ def test_rotated_rows_do_not_depend_on_the_thread_count(workers):
         assert one.matrix.tobytes() == another.matrix.tobytes()
 
 
-def test_barely_separable_training_sets_need_no_polishing() -> None:
+def test_barely_separable_training_sets_need_no_polishing():
     """Training sets with about as many rows as columns take more passes, but no float64 solver."""
     X, y = make_biased_rows(900, 200, seed=3)
     parameters = {"ensemble_size": 4, "train_size": 205, "cutoff": 10}
@@ -320,7 +320,7 @@ def make_weights(classifiers: int) -> Floats:
     return np.random.default_rng(classifiers).normal(size=(classifiers, 32)) / 6
 
 
-def test_gradients_match_the_formula() -> None:
+def test_gradients_match_the_formula():
     X, y, rows, parts = make_kernel_input()
     W = make_weights(5)
     gradient = Kernel(X, y).make_gradient(rows, parts)
@@ -333,7 +333,7 @@ def test_gradients_match_the_formula() -> None:
 
 
 @pytest.mark.parametrize("count", [700, 9_000])
-def test_votes_match_the_decision_values(count: int) -> None:
+def test_votes_match_the_decision_values(count):
     X, y, rows, parts = make_kernel_input(count)
     W = make_weights(5)
     W[4] = 0.0  # every vote of this classifier is close

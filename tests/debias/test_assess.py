@@ -46,14 +46,14 @@ def one(X: Any, y: Any, groups: Any = None, settings: AssessmentSettings = QUICK
     return assess(X, y, {"all": range(len(y))}, groups=groups, settings=settings).subsets[0]
 
 
-def test_shift_along_the_first_component_is_found() -> None:
+def test_shift_along_the_first_component_is_found():
     found = one(*make_shifted_rows(shift=8))
     for along in (found.d1, found.axis):
         assert along.kl > 2 * along.null.high
         assert along.null.p == 1 / 41
 
 
-def test_shift_along_a_minor_component_is_found_on_the_axis() -> None:
+def test_shift_along_a_minor_component_is_found_on_the_axis():
     found = one(*make_shifted_rows(along=6, shift=2.5))
     assert found.d1.null.p > 0.05
     assert found.axis.kl > 5 * found.axis.null.high
@@ -63,7 +63,7 @@ def test_shift_along_a_minor_component_is_found_on_the_axis() -> None:
 
 
 @pytest.mark.parametrize("flips_sign", [True, False])
-def test_sign_flipping_vectors_are_counted_in_both_orders(flips_sign: bool) -> None:
+def test_sign_flipping_vectors_are_counted_in_both_orders(flips_sign):
     """Their histograms mirror each other, and swapping options changes no number."""
     X, y, groups = make_shifted_rows(200, shift=3)
     swapped = np.random.default_rng(5).random(200) < 0.5
@@ -80,7 +80,7 @@ def test_sign_flipping_vectors_are_counted_in_both_orders(flips_sign: bool) -> N
     ) == flips_sign
 
 
-def test_p_values_of_noise_are_rarely_small() -> None:
+def test_p_values_of_noise_are_rarely_small():
     settings = AssessmentSettings(draws=39, bins=30)
     runs = [
         one(*make_shifted_rows(200, shift=0, seed=seed), settings=settings) for seed in range(40)
@@ -90,7 +90,7 @@ def test_p_values_of_noise_are_rarely_small() -> None:
         assert sum(getattr(run, which).null.p >= 0.5 for run in runs) >= 10
 
 
-def test_null_covers_the_divergence_of_sparse_histograms() -> None:
+def test_null_covers_the_divergence_of_sparse_histograms():
     """Random labels of few rows in many bins give a KL divergence far from 0."""
     found = one(*make_shifted_rows(120, shift=0), settings=AssessmentSettings(draws=60, bins=50))
     for along in (found.d1, found.axis):
@@ -99,7 +99,7 @@ def test_null_covers_the_divergence_of_sparse_histograms() -> None:
         assert min(along.null.draws) < along.kl <= along.null.high
 
 
-def test_null_keeps_twins_together() -> None:
+def test_null_keeps_twins_together():
     """With equal halves the null is exactly 0; free permutations would find bias in noise."""
     X, y, twins = make_shifted_rows(200)
     X[1::2] = X[::2]
@@ -109,7 +109,7 @@ def test_null_keeps_twins_together() -> None:
     assert min(one(X, y).d1.null.draws) > 0.02
 
 
-def test_overfitted_direction_is_not_bias() -> None:
+def test_overfitted_direction_is_not_bias():
     """With more columns than rows any labels can be fitted, so positions are read held out."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(80, 300)), np.tile([0, 1], 40)
@@ -118,7 +118,7 @@ def test_overfitted_direction_is_not_bias() -> None:
     assert found.axis.kl <= found.axis.null.high
 
 
-def test_subset_order_does_not_change_the_assessment() -> None:
+def test_subset_order_does_not_change_the_assessment():
     subsets = {"all": range(600), "some": range(100)}
     there, back = (assess_subsets(of) for of in (subsets, dict(reversed(subsets.items()))))
     assert there == back[::-1]
@@ -127,7 +127,7 @@ def test_subset_order_does_not_change_the_assessment() -> None:
     assert other[0].d1.null != there[0].d1.null
 
 
-def test_json_contains_histograms_points_and_settings() -> None:
+def test_json_contains_histograms_points_and_settings():
     X, y, groups = make_shifted_rows()
     found = assess(X, y, {"all": range(600), "none": []}, groups=groups, settings=QUICK)
     held = json.loads(json.dumps(asdict(found), allow_nan=False))
@@ -138,7 +138,7 @@ def test_json_contains_histograms_points_and_settings() -> None:
     assert len(held["subsets"][0]["points"]) == 600
 
 
-def test_points_are_drawn_in_the_same_order_in_each_subset() -> None:
+def test_points_are_drawn_in_the_same_order_in_each_subset():
     """So a row shown for the whole set is shown for each subset that contains it."""
     subsets = {"all": range(600), "odd": range(1, 600, 2)}
     found, whole = (
@@ -151,7 +151,7 @@ def test_points_are_drawn_in_the_same_order_in_each_subset() -> None:
     assert set(found[1].point_answers) == {0, 1}  # each in an order drawn at random
 
 
-def test_points_are_limited_to_the_shown_rows() -> None:
+def test_points_are_limited_to_the_shown_rows():
     subsets = {"all": range(600), "half": range(300)}
     few, every, none = (assess_subsets(subsets, shown=shown) for shown in ([5, 400], None, []))
     assert [len(subset.points) for subset in few] == [2, 1]
@@ -162,7 +162,7 @@ def test_points_are_limited_to_the_shown_rows() -> None:
 
 @examples(30)
 @given(st.sets(st.integers(0, 39), min_size=1))
-def test_twins_halves_and_singles_sum_to_all_rows(rows: set[int]) -> None:
+def test_twins_halves_and_singles_sum_to_all_rows(rows):
     X, y, groups = make_shifted_rows(40)
     groups = [*groups[:15], *((row,) for row in range(30, 40))]
     found = assess(
@@ -173,7 +173,7 @@ def test_twins_halves_and_singles_sum_to_all_rows(rows: set[int]) -> None:
     assert sum(found.answers) == len(rows)
 
 
-def test_subset_without_both_answers_has_no_divergence() -> None:
+def test_subset_without_both_answers_has_no_divergence():
     found = assess_subsets({"one": range(0, 600, 2), "none": []}, flips_sign=False)
     for subset in found:
         assert subset.d1.kl is None
@@ -187,7 +187,7 @@ def assess_subsets(subsets: Any, *, settings: Any = QUICK, **more: Any) -> Any:
     return assess(X, y, subsets, **{"groups": groups, "settings": settings, **more}).subsets
 
 
-def test_one_column_has_no_second_component() -> None:
+def test_one_column_has_no_second_component():
     X, y, groups = make_shifted_rows(shift=8)
     found = one(X[:, :1], y, groups)
     assert found.d1.kl > 2 * found.d1.null.high
@@ -201,7 +201,7 @@ def test_one_column_has_no_second_component() -> None:
     assert set(one(np.zeros((len(y), 1)), y, groups).points) == {(0, 0)}
 
 
-def test_pca_is_fitted_once_or_on_each_subset() -> None:
+def test_pca_is_fitted_once_or_on_each_subset():
     subsets = {"all": range(600), "half": range(300)}
     shared, own = (
         assess_subsets(subsets, settings=AssessmentSettings(draws=20, fit=fit))
@@ -226,7 +226,7 @@ def test_pca_is_fitted_once_or_on_each_subset() -> None:
         ({"groups": [(0, 1), (1, 2, 3)]}, "the groups must list each row from 0 to 3 once"),
     ],
 )
-def test_inconsistent_arguments_are_refused(change: dict[str, Any], told: str) -> None:
+def test_inconsistent_arguments_are_refused(change, told):
     given_ = {"X": np.eye(4), "y": [0, 1, 0, 1], "subsets": {"all": range(4)}, **change}
     with pytest.raises(DataError, match=told):
         assess(**given_)
@@ -244,7 +244,7 @@ def test_inconsistent_arguments_are_refused(change: dict[str, Any], told: str) -
         ({"points": -1}, "points is -1"),
     ],
 )
-def test_settings_out_of_range_are_refused(change: dict[str, Any], told: str) -> None:
+def test_settings_out_of_range_are_refused(change, told):
     with pytest.raises(RecipeError, match=told):
         AssessmentSettings(**change)
 
@@ -255,7 +255,7 @@ def rows() -> np.ndarray:
     return (rng.normal(size=(300, 12)) * np.linspace(5, 1, 12)) @ rng.normal(size=(12, 12)) + 7
 
 
-def test_components_match_scikit_learn(rows: np.ndarray) -> None:
+def test_components_match_scikit_learn(rows):
     from sklearn.decomposition import PCA
 
     oracle = PCA(5, svd_solver="full").fit(rows)
@@ -266,7 +266,7 @@ def test_components_match_scikit_learn(rows: np.ndarray) -> None:
     np.testing.assert_allclose(mine, theirs * signs, atol=1e-6)
 
 
-def test_largest_loading_is_positive(rows: np.ndarray) -> None:
+def test_largest_loading_is_positive(rows):
     """So mirroring every row does not mirror an axis."""
     there = compute_principal_axes(rows, 4).directions
     mirrored = compute_principal_axes(-rows, 4).directions
@@ -275,14 +275,14 @@ def test_largest_loading_is_positive(rows: np.ndarray) -> None:
     np.testing.assert_allclose(there, mirrored, atol=1e-9)
 
 
-def test_row_order_does_not_change_coordinates(rows: np.ndarray) -> None:
+def test_row_order_does_not_change_coordinates(rows):
     order = np.random.default_rng(0).permutation(len(rows))
     plain = compute_principal_axes(rows, 3).project(rows)
     permuted = compute_principal_axes(rows[order], 3).project(rows[order])
     np.testing.assert_allclose(permuted, plain[order], atol=1e-7)
 
 
-def test_chunked_single_precision_matches_double_precision() -> None:
+def test_chunked_single_precision_matches_double_precision():
     wide = np.random.default_rng(1).normal(size=(20_000, 4)).astype(np.float32) * [4, 3, 2, 1]
     axes = compute_principal_axes(wide.astype(np.float32), 2)
     whole = np.cov(wide.astype(np.float32).astype(np.float64).T)
@@ -290,7 +290,7 @@ def test_chunked_single_precision_matches_double_precision() -> None:
     np.testing.assert_allclose(axes.explained, values[:2] / values.sum(), rtol=1e-9)
 
 
-def test_degenerate_rows_have_axes() -> None:
+def test_degenerate_rows_have_axes():
     few = compute_principal_axes(np.random.default_rng(0).normal(size=(3, 9)), 10)
     assert few.directions.shape == (9, 9)
     same = compute_principal_axes(np.ones((5, 4)), 2)
@@ -319,7 +319,7 @@ class Given:
         return self
 
 
-def test_axis_matches_scikit_learns_shrunk_discriminant() -> None:
+def test_axis_matches_scikit_learns_shrunk_discriminant():
     """Positions agree up to scale and offset.
 
     scikit-learn's covariance is the one within the classes, ours that of all rows: with two classes
@@ -347,7 +347,7 @@ def test_axis_matches_scikit_learns_shrunk_discriminant() -> None:
         assert np.corrcoef(read[0][test], theirs)[0, 1] > 1 - 1e-9
 
 
-def test_each_labelling_has_its_own_axis() -> None:
+def test_each_labelling_has_its_own_axis():
     """Stacked labellings give the same positions as separate calls.
 
     Flipped labels flip the axis.
@@ -363,7 +363,7 @@ def test_each_labelling_has_its_own_axis() -> None:
     np.testing.assert_allclose(together[0], -together[1], atol=1e-8)
 
 
-def test_positions_are_in_standard_deviations() -> None:
+def test_positions_are_in_standard_deviations():
     X, y, groups = shifted_rows(2000, shift=0.0)
     for scale in (1e-3, 1.0, 1e4):
         (read,) = project_on_answer_axis(
@@ -373,7 +373,7 @@ def test_positions_are_in_standard_deviations() -> None:
         assert 0.9 < read.std() < 1.1
 
 
-def test_axis_of_a_row_is_not_fitted_on_its_twin() -> None:
+def test_axis_of_a_row_is_not_fitted_on_its_twin():
     """Changing one twin's labels changes only the positions of the other half."""
     X, y, groups = shifted_rows()
     changed = y.copy()
@@ -386,7 +386,7 @@ def test_axis_of_a_row_is_not_fitted_on_its_twin() -> None:
     assert len(moved) == 100
 
 
-def test_axis_needs_both_answers_in_both_halves() -> None:
+def test_axis_needs_both_answers_in_both_halves():
     X, y, groups = shifted_rows(8)
     rng = np.random.default_rng(0)
     assert project_on_answer_axis(X, np.zeros((1, 8), int), groups, rng) is None
@@ -398,9 +398,7 @@ histograms = arrays(np.int64, 12, elements=st.integers(0, 400))
 
 
 @given(histograms, histograms, st.floats(0.01, 5))
-def test_divergence_matches_scipy_on_smoothed_counts(
-    first: np.ndarray, second: np.ndarray, smoothing: float
-) -> None:
+def test_divergence_matches_scipy_on_smoothed_counts(first, second, smoothing):
     there = compute_divergence(first, second, smoothing=smoothing)
     back = compute_divergence(second, first, smoothing=smoothing)
     assert there == pytest.approx(entropy(first + smoothing, second + smoothing), abs=1e-12)
@@ -412,7 +410,7 @@ def test_divergence_matches_scipy_on_smoothed_counts(
 
 
 @given(arrays(np.float64, 30, elements=st.floats(-50, 50)), st.integers(2, 40))
-def test_each_row_is_counted_in_the_bin_around_it(positions: np.ndarray, bins: int) -> None:
+def test_each_row_is_counted_in_the_bin_around_it(positions, bins):
     binning = Binning.from_range(positions.min(), positions.max(), bins)
     edges, near = np.array(binning.edges), 1e-9 * max(1, np.abs(positions).max())
     assert len(edges) == bins + 1
@@ -425,7 +423,7 @@ def test_each_row_is_counted_in_the_bin_around_it(positions: np.ndarray, bins: i
         assert edges[place] - near <= positions[row] <= edges[place + 1] + near
 
 
-def test_bin_counts_match_numpys_histogram() -> None:
+def test_bin_counts_match_numpys_histogram():
     """Stacked labellings give stacked counts."""
     rng = np.random.default_rng(2)
     positions, labels = rng.normal(size=(5, 80)), rng.integers(0, 2, (5, 80))
@@ -444,12 +442,12 @@ def test_bin_counts_match_numpys_histogram() -> None:
     ]).all()  # fmt: skip
 
 
-def test_positions_outside_the_range_count_in_the_end_bins() -> None:
+def test_positions_outside_the_range_count_in_the_end_bins():
     counts = Binning.from_range(0, 1, 4).count(np.array([-9.0, 0.3, 9.0]), np.array([0, 0, 1]))
     assert counts.tolist() == [[1, 1, 0, 0], [0, 0, 0, 1]]
 
 
-def test_bins_of_fixed_width_start_at_its_multiples() -> None:
+def test_bins_of_fixed_width_start_at_its_multiples():
     """A paper's "bin size" can also mean the width."""
     binning = Binning.from_range(-1.2, 2.7, 100, width=1.0)
     assert binning.edges == (-2, -1, 0, 1, 2, 3)
@@ -457,12 +455,12 @@ def test_bins_of_fixed_width_start_at_its_multiples() -> None:
     assert Binning.from_range(-1.2, 0.3, 100, width=0.5).edges == (-1.5, -1, -0.5, 0, 0.5)
 
 
-def test_too_narrow_bins_are_refused() -> None:
+def test_too_narrow_bins_are_refused():
     with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
         Binning.from_range(0.0, 10.0, 100, width=1e-6)
 
 
-def test_first_labelling_is_measured_against_the_others() -> None:
+def test_first_labelling_is_measured_against_the_others():
     """The null's mean, limits and p-value are those of the others; p counts the first, too."""
     rng = np.random.default_rng(0)
     bins, positions, labels = Binning.from_range(0, 1, 10), rng.random(300), rng.random((41, 300))
@@ -491,7 +489,7 @@ def assessment() -> Assessment:
     return assess(X, y, subsets, flips_sign=False, settings=settings)
 
 
-def test_table_shows_the_numbers_of_the_json(assessment: Assessment) -> None:
+def test_table_shows_the_numbers_of_the_json(assessment):
     *drawings, table = make_assessment_blocks(assessment, "data:0")
     assert isinstance(table, report.Table)
     held = asdict(assessment)["subsets"][0]
@@ -503,7 +501,7 @@ def test_table_shows_the_numbers_of_the_json(assessment: Assessment) -> None:
     assert all(isinstance(drawing, report.Drawing) for drawing in drawings)
 
 
-def test_histograms_state_that_problems_count_in_both_orders() -> None:
+def test_histograms_state_that_problems_count_in_both_orders():
     """Only vectors that change sign with the order of the options are counted twice."""
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.tile([0, 1], 30)
     settings = AssessmentSettings(draws=20)
@@ -513,7 +511,7 @@ def test_histograms_state_that_problems_count_in_both_orders() -> None:
         assert any("in both orders of its options" in text for text in told) == flips_sign
 
 
-def test_charts_cover_each_subset_and_describe_its_divergence(assessment: Assessment) -> None:
+def test_charts_cover_each_subset_and_describe_its_divergence(assessment):
     blocks = make_assessment_blocks(assessment, "data:0")
     clouds, histograms, axes = (b for b in blocks if isinstance(b, report.Drawing))
     assert [len(drawing.charts) for drawing in (clouds, histograms, axes)] == [2] * 3
@@ -522,7 +520,7 @@ def test_charts_cover_each_subset_and_describe_its_divergence(assessment: Assess
     assert "KL is undefined, because one answer is missing" in histograms.charts[1].description
 
 
-def test_note_states_that_d1_is_within_the_null(assessment: Assessment) -> None:
+def test_note_states_that_d1_is_within_the_null(assessment):
     def notes(found: Assessment) -> list[str]:
         blocks = make_assessment_blocks(found)
         return [block.paragraphs[0] for block in blocks if isinstance(block, report.Text)]
@@ -535,7 +533,7 @@ def test_note_states_that_d1_is_within_the_null(assessment: Assessment) -> None:
     assert "no further apart in “raw” than by chance" in note
 
 
-def test_subset_names_are_escaped_on_the_page(assessment: Assessment) -> None:
+def test_subset_names_are_escaped_on_the_page(assessment):
     blocks = make_assessment_blocks(assessment, "data:0")
     html = report.render_page("t", [report.Section("s", blocks)])
     assert "<AFLite>" not in html

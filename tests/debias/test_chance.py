@@ -5,7 +5,6 @@ import math
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,7 +221,7 @@ def test_twins_of_another_length_are_refused():
 
 
 @given(st.sets(st.integers(0, 19)), st.sets(st.integers(0, 19)))
-def test_removals_of_two_runs_are_compared(kept: set[int], other: set[int]) -> None:
+def test_removals_of_two_runs_are_compared(kept, other):
     gone, there = set(range(20)) - kept, set(range(20)) - other
     told = compare_runs(sorted(kept), sorted(other), 20)
     assert (told.removed, told.other, told.both) == (len(gone), len(there), len(gone & there))
@@ -230,12 +229,12 @@ def test_removals_of_two_runs_are_compared(kept: set[int], other: set[int]) -> N
     assert told.jaccard == (len(gone & there) / len(gone | there) if gone | there else None)
 
 
-def test_kept_row_out_of_range_is_refused() -> None:
+def test_kept_row_out_of_range_is_refused():
     with pytest.raises(InputError, match="a kept row is out of range; there are 3 rows"):
         compare_runs([0, 3], [0], 3)
 
 
-def test_perturbation_depends_on_ids_and_keeps_zeros() -> None:
+def test_perturbation_depends_on_ids_and_keeps_zeros():
     X = np.random.default_rng(0).normal(size=(300, 20)).astype(np.float32)
     X[:, 3] = 0
     ids = [f"p{number}" for number in range(300)]
@@ -252,7 +251,7 @@ def test_perturbation_depends_on_ids_and_keeps_zeros() -> None:
         assert not np.array_equal(other, moved)
 
 
-def test_mapped_vectors_are_perturbed_in_a_temporary_file(tmp_path: Path) -> None:
+def test_mapped_vectors_are_perturbed_in_a_temporary_file(tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")

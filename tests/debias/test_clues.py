@@ -3,8 +3,6 @@
 import json
 from dataclasses import asdict, replace
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +47,7 @@ def polarity(twins: int = 15, *, meant: float = 1.0, seed: int = 0) -> Dataset:
     return Dataset(problems)
 
 
-def test_published_example_is_grouped_as_in_the_paper() -> None:
+def test_published_example_is_grouped_as_in_the_paper():
     """In WinoGrande's table 2, "loved" is near the balls and "ignored" near the blocks."""
     monkey = Problem("m", MONKEY.format("exciting"), ("balls", "blocks"), 0, "m")
     reading = group_words_by_role(monkey, MONKEY.format("dull"))
@@ -58,7 +56,7 @@ def test_published_example_is_grouped_as_in_the_paper() -> None:
     assert reading.near == (("monkey", "loved", "play"), ("ignored",))
 
 
-def test_words_of_a_shared_clause_follow_their_option() -> None:
+def test_words_of_a_shared_clause_follow_their_option():
     """In "Ann helped Bob paint", "helped" belongs to Ann and "paint" to Bob."""
     sentence = "Yesterday Ann helped Bob paint, so _ was grateful."
     reading = group_words_by_role(Problem("a", sentence, ("Ann", "Bob"), 1))
@@ -66,7 +64,7 @@ def test_words_of_a_shared_clause_follow_their_option() -> None:
     assert reading.cues == ("paint", "grateful")
 
 
-def test_negation_is_a_cue_only_if_the_halves_differ_in_it() -> None:
+def test_negation_is_a_cue_only_if_the_halves_differ_in_it():
     """The same is true of all function words."""
     half = Problem("a", "Ann called Bob because _ was not busy.", ("Ann", "Bob"), 0)
     assert group_words_by_role(half).cues == ("busy",)
@@ -79,7 +77,7 @@ def test_negation_is_a_cue_only_if_the_halves_differ_in_it() -> None:
     assert find_associations(Dataset(twins)).clues[0][0].words == ("not",)
 
 
-def test_polarity_pattern_is_found() -> None:
+def test_polarity_pattern_is_found():
     """Neither options nor order reveal the answer, but "loved" with "exciting" does."""
     found = find_associations(polarity())
     assert found.count_clue_directions(range(30)).toward == 30
@@ -90,7 +88,7 @@ def test_polarity_pattern_is_found() -> None:
     assert clue.z == pytest.approx(np.sqrt(14))
 
 
-def test_misleading_pattern_points_away_from_the_answer() -> None:
+def test_misleading_pattern_points_away_from_the_answer():
     problems = list(polarity())
     problems[:2] = [replace(p, answer=1 - (p.answer or 0)) for p in problems[:2]]
     found = find_associations(Dataset(problems))
@@ -100,11 +98,11 @@ def test_misleading_pattern_points_away_from_the_answer() -> None:
     assert not found.clues[0][0].toward
 
 
-def test_words_of_a_single_twin_are_not_clues() -> None:
+def test_words_of_a_single_twin_are_not_clues():
     assert find_associations(polarity(1), z=0.01).clues == ((), ())
 
 
-def test_triggers_with_option_words_or_order_are_clues() -> None:
+def test_triggers_with_option_words_or_order_are_clues():
     boys = [
         Problem(f"{n}-{word}", BOYS.format(NAMES[n], NAMES[-1 - n], word),
                 (NAMES[n], NAMES[-1 - n]), answer, str(n))
@@ -122,7 +120,7 @@ def test_triggers_with_option_words_or_order_are_clues() -> None:
     assert (leading.kind, leading.words, leading.right) == ("option", ("stone", "heavy"), 11)
 
 
-def test_clues_of_unrelated_labels_are_few_and_do_not_help() -> None:
+def test_clues_of_unrelated_labels_are_few_and_do_not_help():
     leads = [
         find_associations(polarity(60, meant=0.5, seed=seed)).count_clue_directions(range(120))
         for seed in range(12)
@@ -131,7 +129,7 @@ def test_clues_of_unrelated_labels_are_few_and_do_not_help() -> None:
     assert sum(lead.toward for lead in leads) < 0.1 * 12 * 120
 
 
-def test_planted_artifacts_are_found_in_a_corpus() -> None:
+def test_planted_artifacts_are_found_in_a_corpus():
     """Few sound problems have clues.
 
     Length is not a matter of words: it shows only through the words that make it.
@@ -150,19 +148,19 @@ def test_planted_artifacts_are_found_in_a_corpus() -> None:
 
 
 @given(st.permutations(range(30)))
-def test_result_does_not_depend_on_the_order_of_problems(order: list[int]) -> None:
+def test_result_does_not_depend_on_the_order_of_problems(order):
     """Each problem has the same clues, in the same order, wherever it is."""
     data = polarity(meant=0.8)
     there, moved = (find_associations(one, z=2).clues for one in (data, data.select(order)))
     assert moved == tuple(there[row] for row in order)
 
 
-def test_clue_of_strength_z_needs_z_squared_other_problems() -> None:
+def test_clue_of_strength_z_needs_z_squared_other_problems():
     for clues in find_associations(polarity(meant=0.7), z=2).clues:
         assert all(clue.right + clue.wrong >= 4 and clue.z >= 2 for clue in clues)
 
 
-def test_marks_are_the_whole_words_of_the_clues() -> None:
+def test_marks_are_the_whole_words_of_the_clues():
     data = Dataset([
         replace(p, sentence=p.sentence.replace("loved", "LOVED").replace("monkey", "beloved ape"))
         for p in polarity()
@@ -174,7 +172,7 @@ def test_marks_are_the_whole_words_of_the_clues() -> None:
     assert json.loads(json.dumps(asdict(marked)))["marks"][0]["start"] == 16
 
 
-def test_strongest_three_clues_are_shown() -> None:
+def test_strongest_three_clues_are_shown():
     """Two triggers with two verbs make four clues for one problem."""
     found = find_associations(Dataset(
         replace(p, sentence=p.sentence.replace("exciting", "exciting bright")) for p in polarity()
@@ -183,7 +181,7 @@ def test_strongest_three_clues_are_shown() -> None:
     assert found.mark_words(0).clues == found.clues[0][:3]
 
 
-def test_examples_are_whole_twins_without_embargo() -> None:
+def test_examples_are_whole_twins_without_embargo():
     problems = list(polarity())
     problems[4] = replace(problems[4], embargo=True)
     found = find_associations(Dataset(problems))
@@ -197,7 +195,7 @@ def test_examples_are_whole_twins_without_embargo() -> None:
     assert found.draw_sample(range(30), 3, seed=1) != found.draw_sample(range(30), 3, seed=2)
 
 
-def test_strongest_twins_have_different_clue_words() -> None:
+def test_strongest_twins_have_different_clue_words():
     found = find_associations(polarity())
     assert len(found.select_strongest(range(30), 9)) == 1
 
@@ -209,7 +207,7 @@ def test_strongest_twins_have_different_clue_words() -> None:
         ({"answer": None}, "the answer None; clues need two options and an answer"),
     ],
 )
-def test_problems_unsuitable_for_clues_are_refused(change: dict[str, Any], told: str) -> None:
+def test_problems_unsuitable_for_clues_are_refused(change, told):
     problems = list(polarity(2))
     problems[0] = replace(problems[0], **change)
     with pytest.raises(DataError, match=told):
@@ -217,9 +215,7 @@ def test_problems_unsuitable_for_clues_are_refused(change: dict[str, Any], told:
 
 
 @pytest.mark.data
-def test_problems_winogrande_removed_have_more_clues(
-    data_dir: Path,
-) -> None:
+def test_problems_winogrande_removed_have_more_clues(data_dir):
     """In train_l, clues point to the answer 3.6 times as often as away in removed problems.
 
     In the kept problems it is 1.3 times as often: AFLite removed most of the difference, not
@@ -252,7 +248,7 @@ def found() -> Associations:
     return find_associations(Dataset(halves))
 
 
-def test_marked_passages_join_to_the_sentence(found: Associations) -> None:
+def test_marked_passages_join_to_the_sentence(found):
     (group,) = make_passages(
         found.select_strongest(range(24), 1), {0: ("removed in phase 2", False)}
     )
@@ -264,7 +260,7 @@ def test_marked_passages_join_to_the_sentence(found: Associations) -> None:
     assert group[0].clues[0] == "“stone” + “heavy” → stone: correct in 11 of 11 other problems"
 
 
-def test_clue_table_counts_directions_by_subset(found: Associations) -> None:
+def test_clue_table_counts_directions_by_subset(found):
     """Counts and fractions: clues that point to the answer, and clues that point away from it."""
     table = make_clue_table(found, {"all": range(24), "none": []})
     assert [list(row) for row in table.rows] == [

@@ -55,7 +55,7 @@ AIMS: tuple[dict[str, Any], ...] = ({"error": 0.2}, {"aim": "chance"})
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
 @examples(8)
-def test_swapped_options_and_permuted_units_change_nothing(how: dict[str, Any], seed: int) -> None:
+def test_swapped_options_and_permuted_units_change_nothing(how, seed):
     V, key = make_planted_units(seed % 7, 300)
     rng = np.random.default_rng(seed)
     sign, order = np.where(rng.random(len(V)) < 0.5, -1, 1), rng.permutation(len(V))
@@ -70,7 +70,7 @@ def test_swapped_options_and_permuted_units_change_nothing(how: dict[str, Any], 
 @pytest.mark.parametrize("how", AIMS)
 @given(seed=st.integers(0, 10_000))
 @examples(6)
-def test_order_of_options_and_units_does_not_matter(how: dict[str, Any], seed: int) -> None:
+def test_order_of_options_and_units_does_not_matter(how, seed):
     V, items, key = choices(seed % 5, 120)
     rng = np.random.default_rng(seed)
     sizes = np.bincount(items)
@@ -88,7 +88,7 @@ def test_order_of_options_and_units_does_not_matter(how: dict[str, Any], seed: i
 
 
 @pytest.mark.parametrize("how", AIMS)
-def test_each_unit_is_kept_or_removed(how: dict[str, Any]) -> None:
+def test_each_unit_is_kept_or_removed(how):
     V, items, key = choices(1)
     found = mirror(V, items=items, key=key, **how)
     assert sorted([*found.kept, *found.removed]) == list(range(len(key)))
@@ -108,7 +108,7 @@ def test_each_unit_is_kept_or_removed(how: dict[str, Any]) -> None:
     ],
     ids=["without ids", "with ids", "whole block", "long vectors"],
 )
-def test_flipped_key_flips_the_units_own_margin(drawn: Any, units: Any, how: Any) -> None:
+def test_flipped_key_flips_the_units_own_margin(drawn, units, how):
     """To the last bit: no model that scores a unit was fitted on it or on its block.
 
     This is exact although other folds' models change. Long vectors need more steps.
@@ -128,13 +128,13 @@ def test_flipped_key_flips_the_units_own_margin(drawn: Any, units: Any, how: Any
     ("how", "workers"),
     [({"blocks": [None] * 60}, None), ({}, ThreadPoolExecutor), ({}, ProcessPoolExecutor)],
 )
-def test_executors_and_blocks_of_one_change_no_bit(how: dict[str, Any], workers: Any) -> None:
+def test_executors_and_blocks_of_one_change_no_bit(how, workers):
     V, key = make_planted_units(5, 60)
     with workers(2) if workers else nullcontext() as executor:
         assert same(mirror(V, key=key, executor=executor, **how), mirror(V, key=key))
 
 
-def test_margins_match_scikit_learns_logistic_regression() -> None:
+def test_margins_match_scikit_learns_logistic_regression():
     V, key = make_planted_units(6, 300)
     named = [f"{number:03}" for number in range(len(V))]
     found = mirror(V, key=key, ids=named, folds=5, C=0.5, seed=2)
@@ -146,7 +146,7 @@ def test_margins_match_scikit_learns_logistic_regression() -> None:
         assert np.allclose(found.margins[held], np.where(key[held], values, -values), atol=2e-3)
 
 
-def test_margins_of_many_options_match_a_conditional_logit() -> None:
+def test_margins_of_many_options_match_a_conditional_logit():
     V, items, key = choices(3, 200)
     sizes = np.bincount(items)
     starts = np.cumsum(sizes) - sizes
@@ -164,7 +164,7 @@ def test_margins_of_many_options_match_a_conditional_logit() -> None:
         assert abs(found.margins[unit] - lead) < 5e-3
 
 
-def test_conditional_logit_reaches_scipys_optimum() -> None:
+def test_conditional_logit_reaches_scipys_optimum():
     """Here scipy minimizes the documented loss by BFGS."""
     V, items, key = choices(2, 80)
     sizes = np.bincount(items)
@@ -187,7 +187,7 @@ def test_conditional_logit_reaches_scipys_optimum() -> None:
     assert np.allclose(weights, minimize(loss, np.zeros(8), method="BFGS").x, atol=2e-3)
 
 
-def test_two_options_give_the_same_result_as_their_difference() -> None:
+def test_two_options_give_the_same_result_as_their_difference():
     V, key = make_planted_units(7, 200)
     whole = np.stack([V / 2 + 1, -V / 2 + 1], 1).reshape(-1, V.shape[1]).astype(np.float32)
     items = np.repeat(np.arange(200), 2).tolist()
@@ -207,15 +207,13 @@ def test_two_options_give_the_same_result_as_their_difference() -> None:
         ([9, 8, 7], 3, 0.2, 7.0, 3),
     ],
 )
-def test_threshold_matches_hand_computed_values(
-    margins: list[float], options: int, error: float, threshold: float | None, found: int
-) -> None:
+def test_threshold_matches_hand_computed_values(margins, options, error, threshold, found):
     """The least margin at which (decoys + 1)/(K - 1), over agreeing units, is within the error."""
     sizes = np.full(len(margins), options)
     assert _find_threshold(np.array(margins, float), sizes, error) == (threshold, found)
 
 
-def test_added_decoy_has_the_weight_of_the_fewest_options() -> None:
+def test_added_decoy_has_the_weight_of_the_fewest_options():
     """It weighs 1/(K_min - 1), and each disagreeing unit weighs 1/(K - 1)."""
     margins, options = np.array([9.0, 8, 7, 6, -5, 5, 5]), np.array([5, 5, 5, 3, 5, 5, 5])
     assert _find_threshold(margins, options, 0.125) == (5.0, 6)  # (1/2 + 1/4) over 6
@@ -223,7 +221,7 @@ def test_added_decoy_has_the_weight_of_the_fewest_options() -> None:
     assert _find_threshold(margins, options, 0.125) == (6.0, 4)  # 1/2 over 4; (1/2 + 1/2) over 6
 
 
-def test_most_planted_units_are_removed_within_the_error() -> None:
+def test_most_planted_units_are_removed_within_the_error():
     shares, found = [], []
     for seed in range(20):
         V, key = make_planted_units(seed, 600, 0.5)
@@ -234,7 +232,7 @@ def test_most_planted_units_are_removed_within_the_error() -> None:
     assert np.mean(found) > 0.9
 
 
-def test_data_without_artifacts_rarely_lose_units() -> None:
+def test_data_without_artifacts_rarely_lose_units():
     lost = 0
     for seed in range(30):
         V, key = make_planted_units(100 + seed, 300, 0.0)
@@ -242,7 +240,7 @@ def test_data_without_artifacts_rarely_lose_units() -> None:
     assert lost <= 3
 
 
-def test_error_below_0_05_uses_more_permuted_runs() -> None:
+def test_error_below_0_05_uses_more_permuted_runs():
     """With an error of 0.04, the real run is one of 25, so that p can be 0.04."""
     V, key = make_planted_units(2, 600, 0.5)
     found = mirror(V, key=key, error=0.04)
@@ -256,7 +254,7 @@ def test_error_below_0_05_uses_more_permuted_runs() -> None:
     assert told["agreeing"] == (found.margins > 0).sum() == 600 - told["disagreeing"]
 
 
-def test_keys_of_a_block_shift_together() -> None:
+def test_keys_of_a_block_shift_together():
     """Items with equal numbers of options shift equally.
 
     All pairs of shifts of two and of three options are equally likely.
@@ -271,7 +269,7 @@ def test_keys_of_a_block_shift_together() -> None:
     assert abs(pairs - 1_000).max() < 5 * np.sqrt(1_000)
 
 
-def test_copies_in_one_block_count_once() -> None:
+def test_copies_in_one_block_count_once():
     rng = np.random.default_rng(1)
     V = np.repeat(rng.normal(size=(8, 30)), 50, axis=0)
     key = np.repeat(rng.random(8) < 0.5, 50)
@@ -285,7 +283,7 @@ def test_copies_in_one_block_count_once() -> None:
 
 
 @pytest.mark.parametrize("seed", [12, 76])
-def test_p_value_decides_whether_units_are_removed(seed: int) -> None:
+def test_p_value_decides_whether_units_are_removed(seed):
     """For five equal units with one answer, p is the fraction of runs that find as many."""
     found = mirror(np.ones((5, 1)), key=np.ones(5), error=0.2, folds=5, seed=seed)
     assert found.found == 5
@@ -293,7 +291,7 @@ def test_p_value_decides_whether_units_are_removed(seed: int) -> None:
     assert found.removed.size == (5 if found.p <= 0.2 else 0) == {12: 5, 76: 0}[seed]
 
 
-def test_thinning_count_subtracts_the_chance_agreements() -> None:
+def test_thinning_count_subtracts_the_chance_agreements():
     """With three options, each wrong prediction stands for half a correct one."""
     rng = np.random.default_rng(4)
     V, key = rng.normal(size=(900, 4)), rng.integers(0, 3, 300)
@@ -303,7 +301,7 @@ def test_thinning_count_subtracts_the_chance_agreements() -> None:
     assert found.found == round(right - wrong / 2) > 50
 
 
-def test_thinning_balances_the_signs_at_every_margin() -> None:
+def test_thinning_balances_the_signs_at_every_margin():
     V, key = make_planted_units(8, 6000, 0.4)
     found = mirror(V, key=key, aim="chance")
     kept = found.margins[found.kept]
@@ -314,7 +312,7 @@ def test_thinning_balances_the_signs_at_every_margin() -> None:
     assert abs((found.removed >= 2400).mean() - found.false_share) < 0.05
 
 
-def test_random_number_of_a_unit_depends_only_on_its_id() -> None:
+def test_random_number_of_a_unit_depends_only_on_its_id():
     """Units without ids are drawn by the seed.
 
     With another seed and fewer units, a removed unit is removed again if its removal is at least as
@@ -337,7 +335,7 @@ def test_random_number_of_a_unit_depends_only_on_its_id() -> None:
     )
 
 
-def test_thinning_treats_kinds_separately() -> None:
+def test_thinning_treats_kinds_separately():
     """A kind without artifacts loses next to nothing. Progress counts a single run."""
     V, key = make_planted_units(9, 4000, 0.5)
     kinds, runs = ["a" if number < 2000 else "b" for number in range(4000)], list[object]()
@@ -349,7 +347,7 @@ def test_thinning_treats_kinds_separately() -> None:
     assert (apart >= 2000).sum() < 0.5 * (together >= 2000).sum()
 
 
-def test_zero_or_equal_vectors_are_ties_and_kept() -> None:
+def test_zero_or_equal_vectors_are_ties_and_kept():
     for how in AIMS:
         found = mirror(np.zeros((50, 3)), key=np.ones(50), **how)
         assert (found.ties, found.removed.size, found.p) == (50, 0, 1.0)
@@ -360,13 +358,13 @@ def test_zero_or_equal_vectors_are_ties_and_kept() -> None:
 
 
 @pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
-def test_scaled_vectors_with_rescaled_c_give_equal_margins(scale: float) -> None:
+def test_scaled_vectors_with_rescaled_c_give_equal_margins(scale):
     V, key = make_planted_units(11, 100)
     found = mirror(V * scale, key=key, C=1 / scale**2, ids=range(100))
     assert np.allclose(found.margins, mirror(V, key=key, ids=range(100)).margins, atol=1e-5)
 
 
-def test_constant_columns_and_constant_keys_are_accepted() -> None:
+def test_constant_columns_and_constant_keys_are_accepted():
     V, _ = make_planted_units(10, 100, 0.0)
     V[:, 3] = 0
     found = mirror(V, key=np.zeros(100))
@@ -407,7 +405,7 @@ HALF = np.median(LENGTHS)
         ),
     ],
 )
-def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
+def test_bad_data_is_refused(V, how, told):
     with pytest.raises(DataError, match=told.replace("+", r"\+")):
         mirror(V, **how)
 
@@ -419,6 +417,6 @@ def test_bad_data_is_refused(V: Any, how: dict[str, Any], told: str) -> None:
         {"seed": -1},
     ],
 )  # fmt: skip
-def test_parameters_out_of_range_are_refused(how: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_refused(how):
     with pytest.raises(InputError, match=next(iter(how))):
         mirror(V_OK, **how)

@@ -1,7 +1,6 @@
 """Units of twins, singles and problems with any number of options: vectors, ties and order."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -82,9 +81,7 @@ def verify_chance_filter(made: Drawn, order: NDArray[np.intp] | None = None) -> 
 
 @given(seed=st.integers(0, 10_000), sizes=SIZES)
 @examples(6)
-def test_order_of_options_and_problems_does_not_change_results(
-    seed: int, sizes: tuple[int, ...]
-) -> None:
+def test_order_of_options_and_problems_does_not_change_results(seed, sizes):
     """So a data set whose first option is always correct is measured like any other."""
     made = draw_problems(seed, 120, sizes, signal=0.8)
     rng = np.random.default_rng(seed)
@@ -103,7 +100,7 @@ def test_order_of_options_and_problems_does_not_change_results(
 
 @given(seed=st.integers(0, 10_000))
 @examples(10)
-def test_two_option_vectors_give_margins_of_their_difference(seed: int) -> None:
+def test_two_option_vectors_give_margins_of_their_difference(seed):
     rng = np.random.default_rng(seed)
     answers = [row % 2 for row in range(60)] + rng.integers(0, 2, 20).tolist()
     pool = Dataset(
@@ -127,7 +124,7 @@ def test_two_option_vectors_give_margins_of_their_difference(seed: int) -> None:
     assert found[0].kept.tobytes() == found[1].kept.tobytes()
 
 
-def test_chance_is_the_mean_of_one_over_the_option_count() -> None:
+def test_chance_is_the_mean_of_one_over_the_option_count():
     made = draw_problems(1, 1500)
     X, key, options = made
     blocks = [(row,) for row in range(len(X))]
@@ -142,7 +139,7 @@ def test_chance_is_the_mean_of_one_over_the_option_count() -> None:
     assert probed.low < probed.chance < probed.high
 
 
-def test_filter_lowers_the_accuracy_of_a_planted_signal() -> None:
+def test_filter_lowers_the_accuracy_of_a_planted_signal():
     found = verify_chance_filter(draw_problems(2, 1200, (3,), signal=3.0, share=0.4))
     before, after = found.before["linear"], found.after["linear"]
     assert before.low > before.chance + 0.1
@@ -153,14 +150,14 @@ def test_filter_lowers_the_accuracy_of_a_planted_signal() -> None:
 HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
 
 
-def test_correct_option_is_first_of_equal_options() -> None:
+def test_correct_option_is_first_of_equal_options():
     """So neither its original place nor rounding reveals it."""
     found = ChoiceProblems.from_vectors(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
     assert found.key.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("columns", [2, 3, 80])
-def test_options_are_ordered_by_any_single_column(columns: int) -> None:
+def test_options_are_ordered_by_any_single_column(columns):
     for column in range(columns):
         rows = np.zeros((2, columns), np.float32)
         rows[1, column] = 1
@@ -172,7 +169,7 @@ def test_options_are_ordered_by_any_single_column(columns: int) -> None:
         assert one[1].tolist() == other[1].tolist()
 
 
-def test_three_option_twin_is_one_unit_with_six_options() -> None:
+def test_three_option_twin_is_one_unit_with_six_options():
     """They are the sums over the pairs of different options; the key is the pair of its answers."""
     other = replace(
         HALF, id="b", sentence="Why did it get wet? _", options=("rain", "night", "noon")
@@ -186,7 +183,7 @@ def test_three_option_twin_is_one_unit_with_six_options() -> None:
     assert units.V[units.key[0]].tolist() == [X[0, 0, 0] + X[1, 0, 0]]
 
 
-def test_twins_with_equal_option_vectors_have_zero_margins() -> None:
+def test_twins_with_equal_option_vectors_have_zero_margins():
     """So no twin is removed because of its options, which both halves share."""
     rng = np.random.default_rng(0)
     twins = [
@@ -201,14 +198,14 @@ def test_twins_with_equal_option_vectors_have_zero_margins() -> None:
     assert not found.margins.any()
 
 
-def test_contradicting_copies_are_one_unit_of_tied_options() -> None:
+def test_contradicting_copies_are_one_unit_of_tied_options():
     pool = Dataset([replace(HALF, twin_id=None), replace(HALF, id="b", answer=1, twin_id=None)])
     units = debias.make_option_units(pool, np.ones((2, 3, 2)))
     assert units.rows == ((0, 1),)
     assert not units.V.any()
 
 
-def test_key_follows_the_problem_whose_vectors_are_used() -> None:
+def test_key_follows_the_problem_whose_vectors_are_used():
     """A copy with its options in another order does not move the key."""
     turned = replace(HALF, id="b", options=HALF.options[::-1], answer=2, twin_id=None)
     units = debias.make_option_units(
@@ -230,7 +227,7 @@ def test_key_follows_the_problem_whose_vectors_are_used() -> None:
         ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X contains NaN or infinity"),
     ],
 )
-def test_inconsistent_options_are_refused(change: dict[str, Any], told: str) -> None:
+def test_inconsistent_options_are_refused(change, told):
     given = {"X": np.ones((40, 3, 2)), "y": [0] * 40, "options": [3] * 40, **change}
     groups = [(row,) for row in range(len(given["y"]))]
     with pytest.raises(DataError, match=told):
@@ -274,9 +271,7 @@ def make_tied_options(seed: int, sizes: tuple[int, ...], common: float) -> Drawn
     sizes=st.sampled_from([(2,), (3,), (2, 3, 5)]),
     common=st.sampled_from([0.0, 3.0]),
 )
-def test_problems_that_share_nothing_are_predicted_by_chance(
-    seed: int, sizes: tuple[int, ...], common: float
-) -> None:
+def test_problems_that_share_nothing_are_predicted_by_chance(seed, sizes, common):
     """They score 1 over their number of options in verify and probe, and their margins are 0."""
     X, key, options = make_tied_options(seed, sizes, common)
     blocks = [(row,) for row in range(len(X))]
@@ -295,7 +290,7 @@ def test_problems_that_share_nothing_are_predicted_by_chance(
 
 @examples(5)
 @given(seed=st.integers(0, 1000))
-def test_difference_vectors_with_rounding_residue_are_ties(seed: int) -> None:
+def test_difference_vectors_with_rounding_residue_are_ties(seed):
     """The tiny difference of two long vectors is a tie, whichever way it points."""
     X, key, _ = make_tied_options(seed, (2,), 0.0)
     turns, blocks = X[:, 1] - X[:, 0], [(row,) for row in range(len(X))]
@@ -309,7 +304,7 @@ def test_difference_vectors_with_rounding_residue_are_ties(seed: int) -> None:
     assert np.array_equal(mirrored.margins == 0, np.arange(len(X)) >= N)
 
 
-def test_one_long_vector_does_not_turn_small_margins_into_ties() -> None:
+def test_one_long_vector_does_not_turn_small_margins_into_ties():
     """The rounding tolerance depends on each unit's own length, with two options and with three."""
     rng = np.random.default_rng(0)
     key = np.arange(600) % 2
@@ -330,7 +325,7 @@ def _twin(name: str, first: int) -> list[Problem]:
     ]
 
 
-def test_copies_of_a_half_do_not_change_its_twins_unit() -> None:
+def test_copies_of_a_half_do_not_change_its_twins_unit():
     pool = Dataset([*_twin("cup", 0), *_twin("jug", 1)])
     X = np.array([[3.0, 1], [2, 0], [1, 0], [1, 5]])
     units = debias.make_twin_units(pool, X)
@@ -342,7 +337,7 @@ def test_copies_of_a_half_do_not_change_its_twins_unit() -> None:
     assert more.kinds == ("twin", "twin")
 
 
-def test_row_order_does_not_change_units() -> None:
+def test_row_order_does_not_change_units():
     twins = [problem for number in range(30) for problem in _twin(f"cup {number}", number % 2)]
     copied = [Problem(f"{one.id} {n}", one.sentence, one.options, one.answer)
               for one in twins[::2] for n in range(2)]  # fmt: skip
@@ -359,7 +354,7 @@ def test_row_order_does_not_change_units() -> None:
     assert [other.kinds[unit] for unit in at] == list(one.kinds)
 
 
-def test_family_shares_a_block_and_similar_twins_do_not() -> None:
+def test_family_shares_a_block_and_similar_twins_do_not():
     pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
     X = np.ones((4, 2))
     assert len(set(debias.make_twin_units(pool, X).blocks)) == 2
@@ -377,7 +372,7 @@ POOL = make_twins(20, singles=10)
 RNG = np.random.default_rng(0)
 
 
-def test_equal_vectors_are_blind() -> None:
+def test_equal_vectors_are_blind():
     for X in (np.zeros((50, 3)), np.ones((50, 3)), 1e-30 * np.ones((50, 1))):
         for flips_sign in (True, False):
             found = debias.measure_separability(POOL, X, flips_sign=flips_sign)
@@ -385,7 +380,7 @@ def test_equal_vectors_are_blind() -> None:
 
 
 @given(st.integers(0, 20), st.integers(0, 10), st.floats(1e-6, 1e6))
-def test_separable_twins_and_singles_are_counted(twins: int, singles: int, scale: float) -> None:
+def test_separable_twins_and_singles_are_counted(twins, singles, scale):
     """Twins whose halves have equal vectors are not separable, nor are singles of zeros.
 
     The scale of the vectors does not matter.
@@ -399,7 +394,7 @@ def test_separable_twins_and_singles_are_counted(twins: int, singles: int, scale
     assert found.is_blind == (twins + singles < 3)
 
 
-def test_swapped_options_do_not_change_separability() -> None:
+def test_swapped_options_do_not_change_separability():
     """A half with swapped options has the negative vector, and still equals its copy."""
     swapped = Dataset(
         replace(p, options=p.options[::-1], answer=1 - p.answer) if row % 2 else p
@@ -411,14 +406,14 @@ def test_swapped_options_do_not_change_separability() -> None:
     assert debias.measure_separability(POOL, X).separable == 10
 
 
-def test_rounding_differences_are_not_separable() -> None:
+def test_rounding_differences_are_not_separable():
     X = np.repeat(RNG.normal(size=(25, 4)), 2, axis=0).astype(np.float32)
     X[40:] = 0
     X[::2] = np.nextafter(X[::2], np.float32(9))
     assert debias.measure_separability(POOL, X).separable == 0
 
 
-def test_problems_with_different_options_are_separable() -> None:
+def test_problems_with_different_options_are_separable():
     three = Dataset(
         Problem(f"{row}", f"Which of {row} is it? _", ("a", "b", "c"), 0) for row in range(10)
     )
@@ -431,6 +426,6 @@ def test_problems_with_different_options_are_separable() -> None:
     assert (found.separable, found.is_blind) == (0, True)
 
 
-def test_wrong_number_of_vectors_is_refused() -> None:
+def test_wrong_number_of_vectors_is_refused():
     with pytest.raises(DataError, match="there are 49 vectors for 50 problems"):
         debias.measure_separability(POOL, np.zeros((49, 2)))

@@ -75,7 +75,7 @@ def _perturb(model: Any, **settings: Any) -> list[Problem]:
     return list(ChatPerturber(model, **{"wanted": 25, **settings}).perturb(ROOT, 0))
 
 
-def test_server_writes_25_children_in_three_turns(tmp_path: Path) -> None:
+def test_server_writes_25_children_in_three_turns(tmp_path):
     """The turns have 10, 10 and 5 rows."""
     server, told = Server(), []
     with chat_server(server) as url:
@@ -97,7 +97,7 @@ def test_server_writes_25_children_in_three_turns(tmp_path: Path) -> None:
     assert "10 rows requested, 10 read, 10 accepted." in readable
 
 
-def test_finished_dialogue_sends_no_requests(tmp_path: Path) -> None:
+def test_finished_dialogue_sends_no_requests(tmp_path):
     """If more children are wanted, it continues."""
     server = Server()
     with chat_server(server) as url:
@@ -111,7 +111,7 @@ def test_finished_dialogue_sends_no_requests(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_seeds_models_and_problems_have_their_own_folders(tmp_path: Path) -> None:
+def test_seeds_models_and_problems_have_their_own_folders(tmp_path):
     twin = Problem("r1", "The cup hit the jug and the _ held.", ("cup", "jug"), 1)
     with chat_server(Server()) as url:
         for name, seed, problem in (("a", 0, ROOT), ("a", 1, ROOT), ("b", 0, ROOT), ("a", 0, twin)):
@@ -120,7 +120,7 @@ def test_seeds_models_and_problems_have_their_own_folders(tmp_path: Path) -> Non
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_cached_replies_are_used_only_for_the_same_seed(tmp_path: Path) -> None:
+def test_cached_replies_are_used_only_for_the_same_seed(tmp_path):
     server = Server()
     with chat_server(server) as url:
         perturber = ChatPerturber(_client(url, cache=tmp_path), wanted=5)
@@ -130,7 +130,7 @@ def test_cached_replies_are_used_only_for_the_same_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("status", "words"), [(500, "after 1 attempt"), (401, "requires a key")])
-def test_failing_server_loses_no_children(tmp_path: Path, status: int, words: str) -> None:
+def test_failing_server_loses_no_children(tmp_path, status, words):
     server = Server(dict.fromkeys(range(2, 9), status))
     with chat_server(server) as url:
         perturber = ChatPerturber(_client(url, patience=0.0), wanted=25, folder=tmp_path)
@@ -143,7 +143,7 @@ def test_failing_server_loses_no_children(tmp_path: Path, status: int, words: st
     assert children == undisturbed
 
 
-def test_children_are_yielded_before_an_error() -> None:
+def test_children_are_yielded_before_an_error():
     """Even without a folder."""
     with chat_server(Server({1: 403})) as url:
         perturbing = ChatPerturber(_client(url), wanted=25).perturb(ROOT, 0)
@@ -152,7 +152,7 @@ def test_children_are_yielded_before_an_error() -> None:
             next(perturbing)
 
 
-def test_complete_rows_of_a_truncated_reply_are_kept() -> None:
+def test_complete_rows_of_a_truncated_reply_are_kept():
     """The next turn requests fewer rows."""
 
     def cut(messages: list[Message]) -> Reply:
@@ -164,7 +164,7 @@ def test_complete_rows_of_a_truncated_reply_are_kept() -> None:
     assert "Please write 9 rows" in server.asked[1][-1].content
 
 
-def test_exhausted_budget_keeps_children_with_a_warning(tmp_path: Path) -> None:
+def test_exhausted_budget_keeps_children_with_a_warning(tmp_path):
     with chat_server(Server()) as url:
         client = _client(url, budget=Budget(tokens=5000))
         with pytest.warns(
@@ -176,7 +176,7 @@ def test_exhausted_budget_keeps_children_with_a_warning(tmp_path: Path) -> None:
         assert _perturb(_client(url), folder=tmp_path)[:10] == children
 
 
-def test_model_without_any_row_ends_with_a_warning(tmp_path: Path) -> None:
+def test_model_without_any_row_ends_with_a_warning(tmp_path):
     with pytest.warns(
         UserWarning, match="the last 3 turns had no acceptable row .*transcript"
     ) as told:
@@ -201,7 +201,7 @@ list(ChatPerturber(model, wanted=25, folder=sys.argv[1]).perturb(ROOT, 0))
 """
 
 
-def test_killed_run_resumes_with_the_unfinished_turn(tmp_path: Path) -> None:
+def test_killed_run_resumes_with_the_unfinished_turn(tmp_path):
     """Here the third turn is killed. The power may also fail at any byte of the transcript."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path)],
@@ -226,7 +226,7 @@ def test_killed_run_resumes_with_the_unfinished_turn(tmp_path: Path) -> None:
         assert (folder / "transcript.jsonl").read_bytes() == record
 
 
-def test_damaged_transcripts_are_reported(tmp_path: Path) -> None:
+def test_damaged_transcripts_are_reported(tmp_path):
     _perturb(reply_as_author, folder=tmp_path)
     (folder,) = tmp_path.iterdir()
     path = folder / "transcript.jsonl"
@@ -243,7 +243,7 @@ def test_damaged_transcripts_are_reported(tmp_path: Path) -> None:
         _perturb(reply_as_author, folder=tmp_path / "file")
 
 
-def test_transcript_keeps_replies_unchanged(tmp_path: Path) -> None:
+def test_transcript_keeps_replies_unchanged(tmp_path):
     """The readable copy escapes control characters and HTML."""
     row = author([Message("user", "write 1 rows, numbered from 1")])
     strange = f'Sure\u2028<script>\x1b[2J "é" \x85\n{row}'
@@ -259,7 +259,7 @@ def test_transcript_keeps_replies_unchanged(tmp_path: Path) -> None:
     assert len(_perturb(lambda _: pytest.fail("asked"), wanted=1, folder=tmp_path)) == 1
 
 
-def test_row_equal_to_a_taken_problem_is_refused() -> None:
+def test_row_equal_to_a_taken_problem_is_refused():
     """Here it is the other half of the twin."""
     row = '1,"The cup hit the jug and the _ held at once.",cup,jug,2,1'
     other = Problem("r2", "The cup hit the jug and the _ held at once.", ("cup", "jug"), 1)

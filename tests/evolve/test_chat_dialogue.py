@@ -51,7 +51,7 @@ def _last(dialogue: Dialogue) -> str:
     return dialogue.messages[-1].content
 
 
-def test_dialogue_of_the_paper_is_replayed() -> None:
+def test_dialogue_of_the_paper_is_replayed():
     """The batches are 10, 30 with wrong distances, 10, 30 of which one is wrong, 30 and 20."""
     rows, wrong = _generate_rows(), _generate_rows(off=1)
     dialogue = Dialogue(SUE, batches=(10, 30, 10, 30, 30, 20), distances="refuse")
@@ -96,7 +96,7 @@ def _family(dialogue: Dialogue) -> Dataset:
     return Dataset([dialogue.parent, *dialogue.accepted])
 
 
-def test_wrong_distances_are_corrected_by_default() -> None:
+def test_wrong_distances_are_corrected_by_default():
     """The model is informed of the worst one; rows with other faults are not the example."""
     dialogue = Dialogue(SUE)
     (child,) = dialogue.process_reply(Reply(f'1,"{RACED}",Sue,Sally,2,3'))
@@ -111,7 +111,7 @@ def test_wrong_distances_are_corrected_by_default() -> None:
     assert f"5 distances are wrong. For example, for your sentence\n{RACED}" in _last(dialogue)
 
 
-def test_next_turn_is_smaller_after_a_truncated_or_bad_one() -> None:
+def test_next_turn_is_smaller_after_a_truncated_or_bad_one():
     """EvoGrad's appendix A.1 asks for ten rows "to see if it's okay"."""
     dialogue = Dialogue(SUE, batches=(30,))
     rows = "\n".join(itertools.islice(_generate_rows(), 8))
@@ -125,7 +125,7 @@ def test_next_turn_is_smaller_after_a_truncated_or_bad_one() -> None:
     assert dialogue.batch_size == 10
 
 
-def test_dialogue_ends_after_fruitless_or_too_many_turns() -> None:
+def test_dialogue_ends_after_fruitless_or_too_many_turns():
     """Three turns without a row are fruitless."""
     dialogue = Dialogue(SUE)
     for text in ("", "I can't help with that.", "..."):
@@ -149,7 +149,7 @@ def test_dialogue_ends_after_fruitless_or_too_many_turns() -> None:
     )  # fmt: skip
 
 
-def test_planted_faults_of_rows_are_found() -> None:
+def test_planted_faults_of_rows_are_found():
     """They are 170 of 13 kinds, in 256 rows; rows whose faults can be corrected are accepted.
 
     Four more faults are real, although not planted on purpose.
@@ -169,7 +169,7 @@ def test_planted_faults_of_rows_are_found() -> None:
     assert wrong == []
 
 
-def test_rows_may_share_oddities_of_the_original() -> None:
+def test_rows_may_share_oddities_of_the_original():
     """The original has "her son" for "Ann's son", or a blank glued to a word."""
     for root, text, distance in (
         (Problem("p", "Ann saw her son, and _ was glad.", ("Ann", "Ann's son"), 0),
@@ -195,7 +195,7 @@ def test_rows_may_share_oddities_of_the_original() -> None:
         (f'1,"{SUE.sentence.upper()}",Sue,Sally,1,9', "it is the original itself"),
     ],
 )
-def test_faults_are_explained_with_their_row(row: str, words: str) -> None:
+def test_faults_are_explained_with_their_row(row, words):
     dialogue = Dialogue(SUE)
     assert dialogue.process_reply(Reply(row)) == ()
     (told,) = [line for line in _last(dialogue).splitlines() if words in line]
@@ -203,7 +203,7 @@ def test_faults_are_explained_with_their_row(row: str, words: str) -> None:
     assert told.endswith(row)
 
 
-def test_repeated_rows_are_refused() -> None:
+def test_repeated_rows_are_refused():
     """They repeat an earlier turn or a taken problem."""
     dialogue = Dialogue(SUE, taken=[Problem("t", "Sue beat Ann because _ ran.", ("Sue", "Ann"), 0)])
     reply = _reply(_generate_rows(), 3)
@@ -214,7 +214,7 @@ def test_repeated_rows_are_refused() -> None:
     assert dialogue.turns[-1].count_faults()["duplicate"] == 1
 
 
-def test_next_message_asks_for_what_was_missing() -> None:
+def test_next_message_asks_for_what_was_missing():
     """Other answers, new names and smaller distances, only if they were missing."""
     dialogue = Dialogue(SUE)
     rows = [
@@ -231,7 +231,7 @@ def test_next_message_asks_for_what_was_missing() -> None:
     assert _last(balanced).split("\n\n")[0] == "All rows are right. Well done."
 
 
-def test_memory_limits_the_sent_turns() -> None:
+def test_memory_limits_the_sent_turns():
     """The first message is always sent."""
     whole, short, rows = Dialogue(SUE), Dialogue(SUE, memory=1), _generate_rows()
     for _ in range(4):
@@ -243,7 +243,7 @@ def test_memory_limits_the_sent_turns() -> None:
     assert [message.role for message in short.messages] == ["user", "assistant", "user"]
 
 
-def test_first_message_explains_with_examples() -> None:
+def test_first_message_explains_with_examples():
     first = Dialogue(SUE).messages[0].content
     assert f'0,"{SUE.sentence}",Sue,Sally,1,0\n' in first
     assert "It has 19 tokens: Although they ran at about the same speed , Sue" in first
@@ -251,7 +251,7 @@ def test_first_message_explains_with_examples() -> None:
     assert "Row 2: parcel → crate (1), heavy → high (2)." in first
 
 
-def test_questions_are_answered_only_before_the_first_rows() -> None:
+def test_questions_are_answered_only_before_the_first_rows():
     """As in EvoGrad's appendix A.1."""
     dialogue = Dialogue(SUE, wanted=3)
     first = dialogue.messages[0].content
@@ -271,12 +271,12 @@ def test_questions_are_answered_only_before_the_first_rows() -> None:
         {"changed": 0.0}, {"most_rounds": 0}, {"fruitless": 0}, {"memory": 0},
     ],
 )  # fmt: skip
-def test_settings_out_of_range_are_refused(setting: dict[str, object]) -> None:
+def test_settings_out_of_range_are_refused(setting):
     with pytest.raises(InputError, match=f"^{next(iter(setting))} is .*; it must be"):
         Dialogue(SUE, **setting)
 
 
-def test_three_options_or_no_answer_are_refused() -> None:
+def test_three_options_or_no_answer_are_refused():
     with pytest.raises(ProblemError, match="'t' has 3 options and an answer; the table"):
         Dialogue(Problem("t", "A _ b.", ("x", "y", "z"), 0))
     with pytest.raises(ProblemError, match="'t' has 2 options and no answer; the table"):
@@ -323,7 +323,7 @@ def _check_rows() -> list[tuple[dict[str, Any], Row]]:
 ROWS = _check_rows()
 
 
-def test_accepted_rows_are_unvalidated_children() -> None:
+def test_accepted_rows_are_unvalidated_children():
     """Each has its true distance, and the claimed one if that was wrong."""
     for record, checked in ROWS:
         child = checked.problem
@@ -340,7 +340,7 @@ def test_accepted_rows_are_unvalidated_children() -> None:
 
 
 @pytest.mark.parametrize("script", REPLIES, ids=lambda script: script["case"])
-def test_rows_are_found_in_fences_tables_and_prose(script: dict[str, Any]) -> None:
+def test_rows_are_found_in_fences_tables_and_prose(script):
     """Missing and truncated rows are reported."""
     root = Problem("u", "Ben lent his umbrella to Tom, so _ got wet on the way home.",
                    ("Ben", "Tom"), 0)  # fmt: skip
@@ -355,7 +355,7 @@ def test_rows_are_found_in_fences_tables_and_prose(script: dict[str, Any]) -> No
 
 
 @pytest.mark.data
-def test_human_twins_pass_the_checks(data_dir: Path) -> None:
+def test_human_twins_pass_the_checks(data_dir):
     """Of WinoGrande's 10,234 halves, as rows of the other half, one is refused, for a typo."""
     refused: Counter[str] = Counter()
     halves: dict[str, list[Problem]] = defaultdict(list)
@@ -375,7 +375,7 @@ def test_human_twins_pass_the_checks(data_dir: Path) -> None:
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_"), min_size=1),
     st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="_|;*\\"), min_size=1),
 )
-def test_formatted_rows_round_trip(first: str, second: str) -> None:
+def test_formatted_rows_round_trip(first, second):
     sentence = f"a, {first.replace('|', '').replace(';', '')} _ b"
     text = format_row(7, sentence, (second, "x"), 1, 3)
     if "**" in text or "\\" in text or any(mark in text for mark in "“”"):
@@ -385,20 +385,20 @@ def test_formatted_rows_round_trip(first: str, second: str) -> None:
 
 
 @given(st.text())
-def test_any_reply_can_be_parsed_and_checked(text: str) -> None:
+def test_any_reply_can_be_parsed_and_checked(text):
     checker = RowChecker(Problem("r", "Sue beat Ann as _ ran.", ("Sue", "Ann"), 0), 0.6, "correct")
     for row in parse_rows(Reply(text)):
         assert checker.check(row, set()).faults or len(row.cells) == 6
 
 
-def test_lines_of_a_megabyte_are_parsed() -> None:
+def test_lines_of_a_megabyte_are_parsed():
     """A slow parser would take an hour."""
     for filler in (".", "-", "a_", "<think>", '"', ",", "1,"):
         rows = parse_rows(Reply(filler * (1_000_000 // len(filler)) + " _ x"))
         assert [row.faults for row in rows] in ([("columns",)], [])
 
 
-def test_child_of_a_child_declares_no_depth() -> None:
+def test_child_of_a_child_declares_no_depth():
     """Its distance is to its parent, not to the root."""
     root = Problem("r", "Sue beat Ann because _ ran very well.", ("Sue", "Ann"), 0)
     (row,) = parse_rows(Reply('1,"Sue beat Ann although _ ran very well.",Sue,Ann,2,1'))

@@ -44,7 +44,7 @@ def children(problem: Problem, count: int = 10) -> list[Problem]:
     return list(WordNetPerturber(count).perturb(problem, 0))
 
 
-def test_synonyms_are_inflected_and_options_change_too() -> None:
+def test_synonyms_are_inflected_and_options_change_too():
     made = {child.sentence: child for child in children(CAR)}
     sentence = (
         "Rachel bought an automobile and a huge trailer for Elena, but the _ was too big for the "
@@ -54,7 +54,7 @@ def test_synonyms_are_inflected_and_options_change_too() -> None:
     assert any("Rachel purchased a car" in sentence for sentence in made)
 
 
-def test_children_have_source_answer_and_edits() -> None:
+def test_children_have_source_answer_and_edits():
     for child in children(CAR):
         assert child.answer == CAR.answer
         assert child.origin is not None
@@ -65,7 +65,7 @@ def test_children_have_source_answer_and_edits() -> None:
         assert list(after) == tokenize(child.sentence)
 
 
-def test_children_of_real_problems_are_distinct_and_valid(roots: list[Problem]) -> None:
+def test_children_of_real_problems_are_distinct_and_valid(roots):
     """They keep all names."""
     made = [child for root in roots for child in children(root, 2)]
     assert len(made) > 40
@@ -81,7 +81,7 @@ def test_children_of_real_problems_are_distinct_and_valid(roots: list[Problem]) 
         assert [name for name in names if name not in after] == []
 
 
-def test_new_words_do_not_occur_in_sentence_or_options(roots: list[Problem]) -> None:
+def test_new_words_do_not_occur_in_sentence_or_options(roots):
     for root in roots:
         old = {word.lower() for text in (root.sentence, *root.options) for word in tokenize(text)}
         for child in children(root):
@@ -117,14 +117,14 @@ def test_antonyms_are_not_used(roots):
         "_ and he were there with her before it was his.",
     ],
 )
-def test_names_and_function_words_are_unchanged(sentence: str) -> None:
+def test_names_and_function_words_are_unchanged(sentence):
     """A public tool writes "joined Kingdom"."""
     for child in children(Problem("p", sentence, ("Ann", "Bea"), 0)):
         for name in ("Ann", "Bea", "United Kingdom", "Young", "New York", "he", "her", "his"):
             assert (name in sentence) == (name in child.sentence)
 
 
-def test_passives_get_a_participle() -> None:
+def test_passives_get_a_participle():
     """A public tool writes "It was lend"."""
     problem = Problem(
         "p", "The car was bought by Ann, not by Bea, since _ liked it.", ("Ann", "Bea")
@@ -133,7 +133,7 @@ def test_passives_get_a_participle() -> None:
     assert "The car was purchased by Ann, not by Bea, since _ liked it." in made
 
 
-def test_children_depend_on_the_seed_and_not_on_workers(roots: list[Problem]) -> None:
+def test_children_depend_on_the_seed_and_not_on_workers(roots):
     work = partial(_lines, seed=3)
     here = list(ordered_map(work, roots[:60]))
     with ProcessPoolExecutor(2) as pool:
@@ -148,13 +148,13 @@ def _lines(problem: Problem, seed: int) -> str:
     return json.dumps([(child.id, child.sentence, child.options) for child in made])
 
 
-def test_grandchildren_differ_from_the_root(roots: list[Problem]) -> None:
+def test_grandchildren_differ_from_the_root(roots):
     for root in roots:
         for child in children(root):
             assert root.sentence not in [grandchild.sentence for grandchild in children(child)]
 
 
-def test_wide_gives_more_children(roots: list[Problem]) -> None:
+def test_wide_gives_more_children(roots):
     sure, wide = WordNetPerturber(9), WordNetPerturber(9, wide=True)
     few, many = (
         sum(len(list(perturber.perturb(root, 0))) for root in roots) for perturber in (sure, wide)
@@ -163,7 +163,7 @@ def test_wide_gives_more_children(roots: list[Problem]) -> None:
 
 
 @pytest.mark.long
-def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
+def test_as_published_reaches_the_papers_sizes(data_dir):
     """M's 1,010 and 202 problems get the children that L's sizes need: 2,963 and 526 (table 1).
 
     Without `as_published`, the 202 problems get too few.
@@ -178,7 +178,7 @@ def test_as_published_reaches_the_papers_sizes(data_dir: Path) -> None:
             assert len(evolve(part, WordNetPerturber(2)).dataset) < wanted
 
 
-def test_as_published_sets_the_source_and_changes_options() -> None:
+def test_as_published_sets_the_source_and_changes_options():
     """It uses any synonym of any sense."""
     made = list(WordNetPerturber(12, as_published=True).perturb(CAR, 0))
     assert len(made) == 12
@@ -190,7 +190,7 @@ def test_as_published_sets_the_source_and_changes_options() -> None:
         assert "Rachel" in child.sentence
 
 
-def test_as_published_keeps_the_number_of_a_mass_noun() -> None:
+def test_as_published_keeps_the_number_of_a_mass_noun():
     """Otherwise, a child pours "the piddles" for "the water"."""
     sentence = "Ann poured the water into the jug until the _ was full."
     problem = Problem("water", sentence, ("water", "jug"), 1)

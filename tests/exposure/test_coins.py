@@ -71,7 +71,7 @@ def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> 
     return public
 
 
-def test_keyed_release_round_trips(tmp_path: Path) -> None:
+def test_keyed_release_round_trips(tmp_path):
     """Each published problem is the presentation that its coin selects."""
     key = draw_key()
     folder = write_release(tmp_path, key)
@@ -83,7 +83,7 @@ def test_keyed_release_round_trips(tmp_path: Path) -> None:
     assert all(published[pair.a.id] == found.get_published(pair) for pair in found.pairs)
 
 
-def test_commitment_is_the_documented_digest() -> None:
+def test_commitment_is_the_documented_digest():
     """So anyone can recompute it."""
     key, lines = bytes(range(32)), format_presentations(PAIRS)
     other = hashlib.sha256(lines.encode()).hexdigest()
@@ -92,13 +92,13 @@ def test_commitment_is_the_documented_digest() -> None:
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 255))
-def test_commitment_changes_with_any_bit_of_its_inputs(key: bytes, bit: int) -> None:
+def test_commitment_changes_with_any_bit_of_its_inputs(key, bit):
     flipped = (int.from_bytes(key, "big") ^ (1 << bit)).to_bytes(32, "big")
     inputs = [(key, "d", "p"), (flipped, "d", "p"), (key, "e", "p"), (key, "d", "q")]
     assert len({compute_commitment(*of) for of in inputs}) == 4
 
 
-def test_coins_are_fair_and_independent() -> None:
+def test_coins_are_fair_and_independent():
     """In total, per block, between neighbouring blocks, and for blocks with long sentences."""
     tosses = np.array([[*compute_coins(draw_key(), NAME, PAIRS).values()] for _ in range(400)])
     lengths = np.array([len(pair.a.sentence) for pair in PAIRS if pair.a.id == pair.block])
@@ -109,7 +109,7 @@ def test_coins_are_fair_and_independent() -> None:
         assert binomtest(coins.sum(), coins.size).pvalue > 1e-6, name
 
 
-def test_coins_depend_only_on_bytes_version_and_block_ids() -> None:
+def test_coins_depend_only_on_bytes_version_and_block_ids():
     key = draw_key()
     assert compute_coins(key, NAME, PAIRS) == compute_coins(key, NAME, PAIRS[::-1])
     assert compute_coins(key, NAME, PAIRS) != compute_coins(key, "small 1.0.1", PAIRS)
@@ -138,16 +138,14 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
         (PRESENTATIONS, '"id"', '"no"', "the two presentations have different ids"),
     ],
 )
-def test_changed_private_files_are_refused(
-    name: str, old: str, new: str, fault: str, tmp_path: Path
-) -> None:
+def test_changed_private_files_are_refused(name, old, new, fault, tmp_path):
     folder = write_release(tmp_path, draw_key())
     _changed(folder, name, old, new)
     with pytest.raises(InputError, match=rf"(?s){name.replace('.', '[.]')}.*{fault}"):
         read_keyed_release(folder)
 
 
-def test_private_files_of_other_releases_are_refused(tmp_path: Path) -> None:
+def test_private_files_of_other_releases_are_refused(tmp_path):
     """Missing ones are refused too."""
     folder = write_release(tmp_path / "one", draw_key())
     other = write_release(tmp_path / "two", draw_key())
@@ -168,7 +166,7 @@ def test_private_files_of_other_releases_are_refused(tmp_path: Path) -> None:
         read_keyed_release(folder)
 
 
-def test_data_in_the_other_presentation_are_refused(tmp_path: Path) -> None:
+def test_data_in_the_other_presentation_are_refused(tmp_path):
     folder = write_release(tmp_path, draw_key())
     keyed = read_keyed_release(folder)
     first, *rest = keyed.pairs
@@ -195,7 +193,7 @@ def people(sentence: str = ANN, *options: str) -> Problem:
         ("_ left (Ann), not Maria.", "_ left (Maria), not Ann."),
     ],
 )  # fmt: skip
-def test_names_are_swapped_at_each_mention(sentence: str, other: str) -> None:
+def test_names_are_swapped_at_each_mention(sentence, other):
     found = swap_names(people(sentence))
     assert (found.sentence, found.options, found.answer) == (other, ("Ann", "Maria"), 0)
 
@@ -220,12 +218,12 @@ def test_names_are_swapped_at_each_mention(sentence: str, other: str) -> None:
         ("Ann, Maria and Zoe left before _.", ("Ann", "Maria", "Zoe")),
     ],
 )
-def test_names_stay_if_the_meaning_may_change(sentence: str, options: tuple[str, ...]) -> None:
+def test_names_stay_if_the_meaning_may_change(sentence, options):
     """Gender, form or meaning could show which name is meant."""
     assert swap_names(people(sentence, *options)) is None
 
 
-def test_names_in_anchors_and_edits_are_not_swapped() -> None:
+def test_names_in_anchors_and_edits_are_not_swapped():
     told = people()
     assert swap_names(replace(told, origin=Origin(anchor="coat"))) is not None
     assert swap_names(replace(told, origin=Origin(anchor="Ann"))) is None
@@ -250,7 +248,7 @@ def test_names_in_anchors_and_edits_are_not_swapped() -> None:
         ("Which is it?", ("x", "y", "x")),  # the reverse is the same
     ],
 )
-def test_options_with_a_meaningful_order_stay(question: str, options: tuple[str, ...]) -> None:
+def test_options_with_a_meaningful_order_stay(question, options):
     """The problem has only one presentation, and so no coin."""
     problem = Problem("q", question, options, None, blank=None)
     assert reverse_options(problem) is None
@@ -285,7 +283,7 @@ def _places(problem: Problem, name: str) -> list[int]:
 
 
 @given(st.one_of(problems, quizzes))
-def test_changes_are_their_own_inverse_and_keep_the_answer(problem: Problem) -> None:
+def test_changes_are_their_own_inverse_and_keep_the_answer(problem):
     """If names are swapped, the new answer is mentioned where the old one was."""
     for change in (swap_names, reverse_options):
         other = change(problem)
@@ -307,7 +305,7 @@ def test_changes_are_their_own_inverse_and_keep_the_answer(problem: Problem) -> 
     ]
 )
 @given(st.lists(st.one_of(problems, quizzes), min_size=1, max_size=8, unique_by=lambda p: p.id))
-def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> None:
+def test_presentations_do_not_depend_on_the_one_given(data):
     """Nor on the order of rows."""
     found = present_blocks(data, ["train"] * len(data))
     assert sorted(row for one in found for row in one.rows) == [*range(len(data))]
@@ -318,7 +316,7 @@ def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> No
     assert all(b in iter_presentations(a) and a != b for _, a, b in pairs)
 
 
-def test_both_presentations_of_practice_twins_pass_the_rules() -> None:
+def test_both_presentations_of_practice_twins_pass_the_rules():
     data = practice.generate_corpus(120, seed=1).dataset
     found = present_blocks(data, ["train"] * len(data))
     kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
@@ -328,7 +326,7 @@ def test_both_presentations_of_practice_twins_pass_the_rules() -> None:
         assert not filter_by_structure(Dataset(p for form in forms for p in form), rules).dropped
 
 
-def test_twin_that_swapping_would_not_change_gets_reversed_options() -> None:
+def test_twin_that_swapping_would_not_change_gets_reversed_options():
     """Swapping names turns each half into the other, so both presentations would be equal."""
     halves = [
         Problem("a", "After Ann beat Maria, _ smiled.", ("Ann", "Maria"), 0, "t"),
@@ -338,7 +336,7 @@ def test_twin_that_swapping_would_not_change_gets_reversed_options() -> None:
     assert (one.kind, one.rows) == ("options", (0, 1))
 
 
-def test_swapping_makes_no_lookalikes_across_splits() -> None:
+def test_swapping_makes_no_lookalikes_across_splits():
     """If it would, the options are reversed instead."""
     data = [
         replace(people("Ann, tired, met Maria; _ bowed."), twin_id="t"),
@@ -349,7 +347,7 @@ def test_swapping_makes_no_lookalikes_across_splits() -> None:
     assert [(found.rows, found.kind) for found in apart] == [((0,), "options"), ((1,), "options")]
 
 
-def test_family_is_one_block_with_one_kind_of_change() -> None:
+def test_family_is_one_block_with_one_kind_of_change():
     root = people()
     child = Problem("c", "Ann gave Maria a hat as _ froze.", ("Ann", "Maria"), 1,
                     lineage=Lineage("p", "p"))  # fmt: skip
@@ -358,7 +356,7 @@ def test_family_is_one_block_with_one_kind_of_change() -> None:
     assert {p.sentence.split()[0] for p in one.a} == {"Ann"}
 
 
-def test_every_block_of_winogrande_has_two_presentations(data_dir: Path) -> None:
+def test_every_block_of_winogrande_has_two_presentations(data_dir):
     """About half of the twins have their names swapped."""
     dev = formats.read(data_dir / "winogrande/dev.jsonl")
     found = present_blocks(dev, ["dev"] * len(dev))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
-from tests.cli.conftest import Cli
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
@@ -74,7 +73,7 @@ def _write(path: Path, lines: list[Mapping[str, Any]]) -> Path:
     return path
 
 
-def test_model_that_prefers_published_texts_is_found(folder: Path, write: Write, cli: Cli) -> None:
+def test_model_that_prefers_published_texts_is_found(folder, write, cli):
     """The p-value is adjusted for the two models of the look."""
     seen, new = write("seen", 3.0), write("new", seed=1)
     shown = cli("exposure", folder, "--scores", seen, "--scores", new)
@@ -90,7 +89,7 @@ def test_model_that_prefers_published_texts_is_found(folder: Path, write: Write,
     assert found["blocks"] == told["blocks"] == len({pair.block for pair in PAIRS})
 
 
-def test_later_looks_have_smaller_levels(keyed: KeyedRelease, private: Path, write: Write) -> None:
+def test_later_looks_have_smaller_levels(keyed, private, write):
     """The same scores, with any names and in any order, are the same look."""
     one, two, again = (
         read_scores(write(name, seed=seed), keyed.pairs, keyed.digest)
@@ -106,9 +105,7 @@ def test_later_looks_have_smaller_levels(keyed: KeyedRelease, private: Path, wri
     assert [line["models"] for line in lines] == [["one", "two"], ["one"], ["two"], ["one"]]
 
 
-def test_damaged_or_locked_ledger_is_refused(
-    keyed: KeyedRelease, private: Path, write: Write
-) -> None:
+def test_damaged_or_locked_ledger_is_refused(keyed, private, write):
     """The level of a look depends on all earlier looks."""
     scores = [read_scores(write("one"), keyed.pairs, keyed.digest)]
     exposures.measure_exposure(keyed, scores, private=private)
@@ -129,7 +126,7 @@ def test_damaged_or_locked_ledger_is_refused(
             exposures.measure_exposure(keyed, scores, private=private)
 
 
-def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
+def test_letters_are_graded_in_each_presentation(keyed, tmp_path):
     """Each presentation has its own key; null counts as incorrect."""
     lines: list[Mapping[str, Any]] = [{"release": keyed.digest, "model": "m"}]
     for row, pair in enumerate(keyed.pairs):
@@ -165,9 +162,7 @@ BAD: list[tuple[Callable[[list[Any]], object], str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), BAD, ids=[message for _, message in BAD])
-def test_invalid_score_files_are_refused(
-    change: Callable[[list[Any]], object], message: str, keyed: KeyedRelease, write: Write
-) -> None:
+def test_invalid_score_files_are_refused(change, message, keyed, write):
     path = write("m")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     change(lines)
@@ -175,7 +170,7 @@ def test_invalid_score_files_are_refused(
         read_scores(_write(path, lines), keyed.pairs, keyed.digest)
 
 
-def test_untestable_scores_are_refused(keyed: KeyedRelease, private: Path, write: Write) -> None:
+def test_untestable_scores_are_refused(keyed, private, write):
     """They are not recorded as a look."""
     one = read_scores(write("one"), keyed.pairs, keyed.digest)
 
@@ -196,9 +191,7 @@ def test_untestable_scores_are_refused(keyed: KeyedRelease, private: Path, write
     assert not (private / "looks.jsonl").exists()
 
 
-def test_presentations_are_exported_with_their_texts(
-    folder: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
-) -> None:
+def test_presentations_are_exported_with_their_texts(folder, keyed, tmp_path, cli):
     aside = cli.aside("exposure", folder, "--export", tmp_path / "both.jsonl")
     assert "180 items" in aside
     assert "Keep the file secret" in aside
@@ -216,9 +209,7 @@ def test_presentations_are_exported_with_their_texts(
 
 
 @pytest.mark.models
-def test_language_model_scores_both_presentations(
-    folder: Path, private: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
-) -> None:
+def test_language_model_scores_both_presentations(folder, private, keyed, tmp_path, cli):
     from winosmith.models import load_causal_model
 
     texts = [pair.a.sentence for pair in PAIRS]
@@ -237,7 +228,7 @@ def test_language_model_scores_both_presentations(
     assert cli.told("exposure", folder, "--scores", path)["look"] == 1
 
 
-def test_command_refuses_missing_models_and_coins(folder: Path, private: Path, cli: Cli) -> None:
+def test_command_refuses_missing_models_and_coins(folder, private, cli):
     assert "name a model with --model" in cli.refused("exposure", folder)
     (private / "coins.json").unlink()
     refused = cli.refused("exposure", folder, "--scores", folder / "release.json")
@@ -257,7 +248,7 @@ differences = st.lists(
 
 
 @given(differences, st.floats(-9, 9))
-def test_p_values_are_exact_over_all_draws_of_ten_coins(values: np.ndarray, prefers: float) -> None:
+def test_p_values_are_exact_over_all_draws_of_ten_coins(values, prefers):
     """Each p is the fraction of the 1,024 draws with a sum at least as large."""
     left = subtract_fit(values + prefers, ONE)
     scores = signed_ranks(left)
@@ -268,7 +259,7 @@ def test_p_values_are_exact_over_all_draws_of_ten_coins(values: np.ndarray, pref
         assert sign_test(left, SIGNS[3] > 0).p_value == pytest.approx(np.mean(sums >= sums[3]))
 
 
-def test_tail_of_2000_blocks_is_nearly_normal() -> None:
+def test_tail_of_2000_blocks_is_nearly_normal():
     """The least p-value is 1e-12."""
     scores = signed_ranks(np.random.default_rng(0).normal(size=2_000))
     spread = np.sqrt((scores**2).sum())
@@ -279,7 +270,7 @@ def test_tail_of_2000_blocks_is_nearly_normal() -> None:
 
 
 @given(st.integers(0, 2**32), st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
-def test_preference_for_a_presentation_has_no_effect(seed: int, one: float, two: float) -> None:
+def test_preference_for_a_presentation_has_no_effect(seed, one, two):
     """It may have any size in each stratum."""
     rng = np.random.default_rng(seed)
     values, strata = rng.standard_t(3, 60), rng.integers(0, 2, 60)
@@ -290,7 +281,7 @@ def test_preference_for_a_presentation_has_no_effect(seed: int, one: float, two:
     assert other.p_value == pytest.approx(plain.p_value, abs=0.02)  # rounding may swap ranks
 
 
-def test_reference_removes_only_shared_differences() -> None:
+def test_reference_removes_only_shared_differences():
     """Its multiple is never negative, so an exposed reference doesn't make a model look exposed."""
     rng = np.random.default_rng(1)
     shared, noise = rng.normal(size=(2, 500))
@@ -302,7 +293,7 @@ def test_reference_removes_only_shared_differences() -> None:
     assert sign_test(subtract_fit(noise, strata, exposed), coins).p_value > 0.05
 
 
-def test_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
+def test_interval_covers_the_mean_shift_of_unequal_blocks():
     """Only a tenth of the blocks is remembered."""
     rng = np.random.default_rng(2)
     covered = 0
@@ -318,7 +309,7 @@ def test_interval_covers_the_mean_shift_of_unequal_blocks() -> None:
 
 
 @pytest.mark.parametrize("level", [0.05, 0.0025])
-def test_detectable_shift_has_a_power_of_80_percent(level: float) -> None:
+def test_detectable_shift_has_a_power_of_80_percent(level):
     rng, shift, found = np.random.default_rng(3), compute_detectable_shift(80, level), 0
     for _ in range(400):
         coins = rng.random(80) < 0.5
@@ -328,7 +319,7 @@ def test_detectable_shift_has_a_power_of_80_percent(level: float) -> None:
     assert 0.73 < found / 400 < 0.87
 
 
-def test_levels_of_100000_looks_sum_to_almost_5_percent() -> None:
+def test_levels_of_100000_looks_sum_to_almost_5_percent():
     total = sum(compute_look_level(look) for look in range(1, 100_001))
     assert 0.0499 < total < 0.05
 
@@ -342,6 +333,6 @@ def test_levels_of_100000_looks_sum_to_almost_5_percent() -> None:
         (lambda: compute_look_level(0), "must be at least 1, not 0"),
     ],
 )
-def test_numbers_out_of_range_are_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_numbers_out_of_range_are_refused(call, message):  # type: ignore[no-untyped-def]
     with pytest.raises(DataError, match=message):
         call()

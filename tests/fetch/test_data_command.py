@@ -1,7 +1,6 @@
 """`winosmith data` lists and downloads published data sets, here from a real server."""
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> PublishedDataset:
     return known
 
 
-def test_list_includes_every_data_set_with_the_addresses_of_its_files(cli: Cli) -> None:  # noqa: F811
+def test_list_includes_every_data_set_with_the_addresses_of_its_files(cli):  # noqa: F811
     shown = cli("data list")
     assert all(known.name in shown for known in PUBLISHED)
     assert max(map(len, shown.splitlines())) <= 80
@@ -33,10 +32,10 @@ def test_list_includes_every_data_set_with_the_addresses_of_its_files(cli: Cli) 
 
 
 def test_download_prints_paths_licence_and_checksums(
-    made: PublishedDataset,
-    tmp_path: Path,
-    cli: Cli,  # noqa: F811
-) -> None:
+    made,
+    tmp_path,
+    cli,  # noqa: F811
+):
     """Only the paths go to standard output."""
     out = tmp_path / "out"
     assert cli("data", "get", "made", "--out", out) == f"{out / 'a.jsonl'}\n"
@@ -48,11 +47,11 @@ def test_download_prints_paths_licence_and_checksums(
 
 
 def test_unknown_name_and_folder_with_other_files_are_refused_before_download(
-    made: PublishedDataset,
-    site: Any,
-    tmp_path: Path,
-    cli: Cli,  # noqa: F811
-) -> None:
+    made,
+    site,
+    tmp_path,
+    cli,  # noqa: F811
+):
     assert "unknown published data set 'gap'; use made" in cli.refused("data get gap")
     (tmp_path / "mine.txt").write_text("mine")
     refused = cli.refused("data", "get", "made", "--out", tmp_path)

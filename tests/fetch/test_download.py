@@ -2,7 +2,6 @@
 
 import hashlib
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ def remote(
     return RemoteFile(f"{site.url}/{name}", sha256, size)
 
 
-def test_download_is_complete_and_reports_progress(served: Any, tmp_path: Path) -> None:
+def test_download_is_complete_and_reports_progress(served, tmp_path):
     """Other users may read the file."""
     seen: list[int] = []
     path = fetch.download(remote(served), tmp_path, on_progress=lambda _, done: seen.append(done))
@@ -40,13 +39,13 @@ def test_download_is_complete_and_reports_progress(served: Any, tmp_path: Path) 
     assert seen[-1] == 300_000
 
 
-def test_file_with_wrong_checksum_is_removed(served: Any, tmp_path: Path) -> None:
+def test_file_with_wrong_checksum_is_removed(served, tmp_path):
     with pytest.raises(OutputError, match=rf"differs from the published one.*{'0' * 64}.*{DIGEST}"):
         fetch.download(remote(served, sha256="0" * 64), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> None:
+def test_broken_connection_keeps_the_old_file(served, tmp_path):
     (tmp_path / "data.bin").write_bytes(b"older")
     served.cut = 100_000
     with pytest.raises(OutputError, match=r"/data\.bin: the download failed .*run the same comm"):
@@ -60,13 +59,13 @@ def test_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "url", ["http://localhost/data.bin", "ftp://localhost/x", "file:///etc/passwd", "https://"]
 )
-def test_other_protocols_than_https_are_refused(tmp_path: Path, url: str) -> None:
+def test_other_protocols_than_https_are_refused(tmp_path, url):
     with pytest.raises(OutputError, match="only https is allowed"):
         fetch.download(RemoteFile(url, DIGEST, 1), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_redirects_to_https_are_followed(served: Any, tmp_path: Path) -> None:
+def test_only_redirects_to_https_are_followed(served, tmp_path):
     served.redirects = {
         "/moved": "/data.bin",
         "/plain": served.url.replace("https", "http") + "/data.bin",
@@ -79,9 +78,7 @@ def test_only_redirects_to_https_are_followed(served: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_files_larger_than_published_are_refused(
-    served: Any, tmp_path: Path, says_length: bool
-) -> None:
+def test_files_larger_than_published_are_refused(served, tmp_path, says_length):
     """With and without a stated length."""
     served.says_length = says_length
     with pytest.raises(OutputError, match="larger than the published 1000 bytes"):
@@ -89,7 +86,7 @@ def test_files_larger_than_published_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_file_and_missing_server_are_reported(site: Any, tmp_path: Path) -> None:
+def test_missing_file_and_missing_server_are_reported(site, tmp_path):
     with pytest.raises(OutputError, match=r"/nothing: the download failed .*404"):
         fetch.download(remote(site, "nothing"), tmp_path)
     with pytest.raises(OutputError, match=r"https://localhost:9/x: the download failed .*refused"):

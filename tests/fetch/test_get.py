@@ -37,7 +37,7 @@ def data(site: Any, body: bytes, name: str, **settings: Any) -> PublishedDataset
     return PublishedDataset("made", "made up", "CC0", site.url, (remote,), **settings)
 
 
-def test_finished_files_are_not_fetched_again(site: Any, tmp_path: Path) -> None:
+def test_finished_files_are_not_fetched_again(site, tmp_path):
     made = data(site, TEXT, "a.jsonl")
     for _ in range(2):
         files = fetch.fetch(made, tmp_path / "out")
@@ -45,7 +45,7 @@ def test_finished_files_are_not_fetched_again(site: Any, tmp_path: Path) -> None
     assert site.asked == 1
 
 
-def test_archives_are_unpacked_and_their_files_checked(site: Any, tmp_path: Path) -> None:
+def test_archives_are_unpacked_and_their_files_checked(site, tmp_path):
     body = make_zip({"made/a.jsonl": TEXT, "made/b.txt": b"b", "__MACOSX/made/._b.txt": b"-"})
     good = data(site, body, "made.zip", members={"made/a.jsonl": digest(TEXT)})
     files = fetch.fetch(good, tmp_path / "good")
@@ -60,7 +60,7 @@ def test_archives_are_unpacked_and_their_files_checked(site: Any, tmp_path: Path
     assert not (tmp_path / "bad/made/a.jsonl").exists()
 
 
-def test_published_data_sets_are_well_formed() -> None:
+def test_published_data_sets_are_well_formed():
     names = [known.name for known in PUBLISHED]
     assert len(set(names)) == len(names) >= 10
     for known in PUBLISHED:
@@ -89,7 +89,7 @@ FILES_HERE = {
 
 
 @pytest.mark.parametrize("name", FILES_HERE)
-def test_checksums_match_the_published_files(data_dir: Path, name: str) -> None:
+def test_checksums_match_the_published_files(data_dir, name):
     known = fetch.find_published(name)
     folder = data_dir / FILES_HERE[name]
     wanted = {remote.name: remote.sha256 for remote in known.remotes if not remote.is_archive}

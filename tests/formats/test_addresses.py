@@ -66,7 +66,7 @@ def _write(path: Path) -> Path:
 WANTED = [[row["question"], row["choices"], n % 3] for n, row in enumerate(ROWS)]
 
 
-def test_hub_data_set_is_read_from_its_only_or_named_split(tmp_path: Path) -> None:
+def test_hub_data_set_is_read_from_its_only_or_named_split(tmp_path):
     installed("datasets")
     _write(tmp_path / "one/train.jsonl")
     for split in ("train", "test"):
@@ -90,9 +90,7 @@ def test_hub_data_set_is_read_from_its_only_or_named_split(tmp_path: Path) -> No
     assert found[9] == "hf:a:b:c: the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
 
 
-def test_error_about_a_gated_data_set_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_error_about_a_gated_data_set_says_what_to_do(monkeypatch, tmp_path):
     datasets = needed("datasets")
     error = datasets.exceptions.DatasetNotFoundError("Dataset 'a/b' is a gated dataset on the Hub.")
 
@@ -104,7 +102,7 @@ def test_error_about_a_gated_data_set_says_what_to_do(
         data.read(f"hf:{tmp_path}")
 
 
-def test_unreachable_hub_is_not_retried(tmp_path: Path) -> None:
+def test_unreachable_hub_is_not_retried(tmp_path):
     """The `datasets` library would retry each request for half a minute."""
     installed("datasets")
     script = f"""
@@ -118,7 +116,7 @@ time.sleep = lambda seconds: print("waited", seconds)
     assert "'org/name' can't be reached on the Hub; connect to the internet" in printed
 
 
-def test_lm_eval_task_is_read(tmp_path: Path) -> None:
+def test_lm_eval_task_is_read(tmp_path):
     """The task's own functions make the questions. Contexts that differ are the choices."""
     installed("lm_eval")
     rows = _write(tmp_path / "rows.jsonl")
@@ -138,7 +136,7 @@ def test_lm_eval_task_is_read(tmp_path: Path) -> None:
     assert found[4] == "lm-eval:no.yaml: there is no such file"
 
 
-def test_exported_lm_eval_task_is_read_with_its_answers(tmp_path: Path) -> None:
+def test_exported_lm_eval_task_is_read_with_its_answers(tmp_path):
     installed("lm_eval")
     from winosmith.release import write_lm_eval_task
     from winosmith.testing import make_twins
@@ -150,7 +148,7 @@ def test_exported_lm_eval_task_is_read_with_its_answers(tmp_path: Path) -> None:
     assert [len(options) for _, options, _ in found] == [2] * len(twins)
 
 
-def test_inspect_task_and_dataset_are_read() -> None:
+def test_inspect_task_and_dataset_are_read():
     installed("inspect_ai")
     from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
@@ -172,7 +170,7 @@ def test_inspect_task_and_dataset_are_read() -> None:
         formats.read(MemoryDataset([Sample("Why?")]))
 
 
-def test_error_about_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_about_a_missing_library_names_the_extra(monkeypatch):
     for module, address, extra in (
         ("datasets", "hf:a/b", "hub"),
         ("lm_eval", "lm-eval:x", "lm-eval"),

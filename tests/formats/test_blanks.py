@@ -27,7 +27,7 @@ GLUED = "Monica was kind to Rebecca because _had time."
         ('She said: "_had it."', 'She said: "_ had it."'),
     ],
 )
-def test_blank_is_separated_from_adjacent_words(printed: str, meant: str) -> None:
+def test_blank_is_separated_from_adjacent_words(printed, meant):
     assert separate_blank(printed) == meant
 
 
@@ -39,7 +39,7 @@ def test_blank_is_separated_from_adjacent_words(printed: str, meant: str) -> Non
         "قال إن ال_ كبير", "no blank", "_ and _had", "The ex-_ left.", "\u201c_\u201d fell.",
     ],
 )  # fmt: skip
-def test_marks_and_endings_stay_attached_to_the_blank(sentence: str) -> None:
+def test_marks_and_endings_stay_attached_to_the_blank(sentence):
     """So do words of scripts that are written without spaces."""
     assert separate_blank(sentence) == sentence
 
@@ -61,24 +61,24 @@ def write_files(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", ["csv", "evograd", "winogrande", "winosmith"])
-def test_glued_blanks_are_separated_with_a_note_in_every_format(tmp_path: Path, name: str) -> None:
+def test_glued_blanks_are_separated_with_a_note_in_every_format(tmp_path, name):
     with pytest.warns(ReadingNote, match=r"1 sentence has a blank that touches .*'because _had"):
         problem = formats.read(write_files(tmp_path)[name])[-1]
     assert "because Monica had time." in problem.fill(0)
 
 
-def test_as_written_keeps_glued_blanks(tmp_path: Path) -> None:
+def test_as_written_keeps_glued_blanks(tmp_path):
     assert formats.read(write_files(tmp_path)["csv"], as_written=True)[0].sentence == GLUED
 
 
-def test_edit_next_to_an_attached_blank_is_one_edit(tmp_path: Path) -> None:
+def test_edit_next_to_an_attached_blank_is_one_edit(tmp_path):
     """In EvoGrad, a child with one changed word has edit depth 1."""
     with pytest.warns(ReadingNote):
         data = formats.read(write_files(tmp_path)["evograd"])
     assert depths(data)[1].edit == 1
 
 
-def test_positions_of_edits_are_adjusted_to_separated_blanks(tmp_path: Path) -> None:
+def test_positions_of_edits_are_adjusted_to_separated_blanks(tmp_path):
     root = Problem("r", GLUED, ("Monica", "Rebecca"), 0)
     changed = GLUED.replace("time", "money")
     at = tokenize(GLUED).index("time")
@@ -99,7 +99,7 @@ def test_positions_of_edits_are_adjusted_to_separated_blanks(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "written", ["____", "__", "\uff3f", "\uff3f\uff3f", "[MASK]", "<mask>", "[BLANK]", "(blank)"]
 )
-def test_blank_in_another_spelling_is_refused_with_a_hint(tmp_path: Path, written: str) -> None:
+def test_blank_in_another_spelling_is_refused_with_a_hint(tmp_path, written):
     path = tmp_path / "t.csv"
     path.write_text(f"sentence,option1,option2\nThe cup fell because {written} slid.,a,b\n")
     told = f"1 is needed: write one '_' in place of {written!r}"
@@ -109,7 +109,7 @@ def test_blank_in_another_spelling_is_refused_with_a_hint(tmp_path: Path, writte
         Claim("c", f"As {written} fell.", "cup")
 
 
-def test_error_about_a_missing_blank_explains_questions() -> None:
+def test_error_about_a_missing_blank_explains_questions():
     """A claim can't be a question, so its error doesn't."""
     with pytest.raises(ProblemError, match=r"1 is needed; mark a question with \"blank\": null$"):
         Problem("p", "The mask fell.", ("a", "b"))

@@ -49,16 +49,12 @@ def put(folder: Path, rows: Sequence[dict[str, Any]], suffix: str = ".jsonl") ->
          ColumnRoles("winogrande")),
     ],
 )  # fmt: skip
-def test_roles_of_columns_are_a_fact_of_the_data_set(
-    rows: list[dict[str, Any]], roles: ColumnRoles
-) -> None:
+def test_roles_of_columns_are_a_fact_of_the_data_set(rows, roles):
     assert formats.read(rows).roles == roles
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=4))
-def test_fields_of_any_name_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, names: Any
-) -> None:
+def test_fields_of_any_name_round_trip(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("any") / "out"
     keys = [make_extra_key(of, name) for name in names for of in ("csv", "questions")]
     made = [Problem("p", "A _ b.", ("x", "y"), 0, extra=Extra(dict.fromkeys(keys, "v")))]
@@ -69,7 +65,7 @@ def test_fields_of_any_name_round_trip(
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 @pytest.mark.parametrize("question", [False, True])
-def test_column_names_of_any_script_are_kept(tmp_path: Path, suffix: str, question: bool) -> None:
+def test_column_names_of_any_script_are_kept(tmp_path, suffix, question):
     options = {"option1": "x", "option2": "y", "answer": "1"}
     text = {"question": "Why?"} if question else {"sentence": "A _ b."}
     row = text | options | dict.fromkeys(NAMES, "v")
@@ -86,9 +82,7 @@ def test_column_names_of_any_script_are_kept(tmp_path: Path, suffix: str, questi
         {"id": "no {}", "sentence": "A {} _ b.", "option1": "x", "option2": "y", "answer": ""},
     ],
 )
-def test_ids_are_read_from_a_named_column_in_any_format(
-    tmp_path: Path, row: dict[str, Any]
-) -> None:
+def test_ids_are_read_from_a_named_column_in_any_format(tmp_path, row):
     """Items are otherwise unchanged, and a repeated id is a bad record."""
     many = [
         {key: one.format(at) if isinstance(one, str) else one for key, one in row.items()}
@@ -119,7 +113,7 @@ def make_translated_twins(*languages: str) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_columns_in_two_languages_must_be_named(tmp_path: Path) -> None:
+def test_columns_in_two_languages_must_be_named(tmp_path):
     """Naming only the sentence or only the options is not enough."""
     path = put(tmp_path, make_translated_twins("English ", "Dutch "), ".csv")
     asked = "'English Option 1', 'English Option 2' or 'Dutch Option 1', 'Dutch Option 2'"
@@ -142,9 +136,7 @@ def test_columns_in_two_languages_must_be_named(tmp_path: Path) -> None:
         ({"question_nl": "Waarom?"}, {"choices_nl": ["x", "y"]}),
     ],
 )
-def test_translated_columns_are_recognised_by_their_names(
-    tmp_path: Path, named: dict[str, Any], others: dict[str, Any]
-) -> None:
+def test_translated_columns_are_recognised_by_their_names(tmp_path, named, others):
     """A question with a translated name needs named choices; a plain one has the plain options."""
     plain = {"choices": ["a", "b"]} if "choices_nl" in others else {"option1": "a", "option2": "b"}
     rows = [{"question": "Why?", **plain, **others, **named, "answer": n} for n in (0, 1)]
@@ -155,7 +147,7 @@ def test_translated_columns_are_recognised_by_their_names(
 
 
 @pytest.mark.parametrize("text", ["罐子{}倒了，因为_很{}。", "{}번 상자에서 _가 {}."])
-def test_blank_may_touch_chinese_words_and_korean_particles(tmp_path: Path, text: str) -> None:
+def test_blank_may_touch_chinese_words_and_korean_particles(tmp_path, text):
     rows = [{"문장": text.format(at // 2, "ab"[at % 2]), "x 1": "p", "x 2": "q", "y": at % 2}
             for at in range(20)]  # fmt: skip
     data = formats.read(
@@ -164,7 +156,7 @@ def test_blank_may_touch_chinese_words_and_korean_particles(tmp_path: Path, text
     assert all(problem.blank is not None for problem in data)
 
 
-def test_column_with_blanks_is_the_sentence_whatever_its_name(tmp_path: Path) -> None:
+def test_column_with_blanks_is_the_sentence_whatever_its_name(tmp_path):
     rows = [{"Satz": row.pop("Sentence"), **row} for row in make_translated_twins("")]
     assert len(formats.read(put(tmp_path, rows, ".csv")).twins) == 10
     path = put(tmp_path, [{**row, "qID": n} for n, row in enumerate(rows)], ".csv")
@@ -174,9 +166,7 @@ def test_column_with_blanks_is_the_sentence_whatever_its_name(tmp_path: Path) ->
 
 @pytest.mark.parametrize("letters", [*LETTERS.values(), *OTHER_SERIES])
 @pytest.mark.parametrize("where", ["labels", "columns", "signs", "text"])
-def test_letters_are_counted_in_the_order_of_their_script(
-    tmp_path: Path, letters: str, where: str
-) -> None:
+def test_letters_are_counted_in_the_order_of_their_script(tmp_path, letters, where):
     """В is the third letter, and ث is fourth in أبتث."""
     signs, texts = letters[:4], ("red", "blue", "green", "gray")
     pairs = [*zip(signs, texts, strict=True)]
@@ -195,13 +185,13 @@ def test_letters_are_counted_in_the_order_of_their_script(
     "signs", ["ⒶⒷⒸⒹ", "⑴⑵⑶⑷", "㈎㈏㈐㈑", ["(1)", "(2)", "(3)", "(4)"], ["i", "II", "III.", "(IV)"],
               ["الف", "ب", "ج", "د"]]
 )  # fmt: skip
-def test_enclosed_letters_and_roman_numerals_mark_options(tmp_path: Path, signs: list[str]) -> None:
+def test_enclosed_letters_and_roman_numerals_mark_options(tmp_path, signs):
     rows = [{"question": "Why?", "choices": ["red", "blue", "green", "gray"], "answer": sign}
             for sign in signs]  # fmt: skip
     assert formats.read(put(tmp_path, rows)).answers == (0, 1, 2, 3)
 
 
-def test_answers_that_name_no_choice_are_bad_records(tmp_path: Path) -> None:
+def test_answers_that_name_no_choice_are_bad_records(tmp_path):
     """Two orders of letters fit the other answers."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "بجبجأ"]
     found = formats.scan(put(tmp_path, [*rows, *({**rows[0], "answer": "سؤال"} for _ in range(3))]),
@@ -211,7 +201,7 @@ def test_answers_that_name_no_choice_are_bad_records(tmp_path: Path) -> None:
     assert [bad.line for bad in formats.scan(put(tmp_path, rows)).bad] == [6, 7, 8]
 
 
-def test_answers_with_letters_of_two_scripts_are_refused(tmp_path: Path) -> None:
+def test_answers_with_letters_of_two_scripts_are_refused(tmp_path):
     """Among Cyrillic letters, a Latin B may be the second or the third option."""
     rows = [{"question": "Why?", "choices": list("wxyz"), "answer": a} for a in "АБВГАБBА"]
     told = r":7: the answers mix letters of several scripts.*Cyrillic in most rows, Latin in line 7"
@@ -219,7 +209,7 @@ def test_answers_with_letters_of_two_scripts_are_refused(tmp_path: Path) -> None
         formats.read(put(tmp_path, rows))
 
 
-def test_spellings_of_a_label_are_merged_and_typos_are_bad_records(tmp_path: Path) -> None:
+def test_spellings_of_a_label_are_merged_and_typos_are_bad_records(tmp_path):
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": ("yes", "no")[n % 2]}
             for n in range(60)]  # fmt: skip
     for at, label in ((10, "Yes"), (22, "Yes"), (30, "yse"), (33, "noo"), (40, "yes."), (50, "t")):
@@ -240,7 +230,7 @@ def test_spellings_of_a_label_are_merged_and_typos_are_bad_records(tmp_path: Pat
     assert "the label 'yse' (line 31) is rare" in named.notes
 
 
-def test_rare_label_is_a_class_with_a_note(tmp_path: Path) -> None:
+def test_rare_label_is_a_class_with_a_note(tmp_path):
     """It may be correct."""
     rows = [{"question": f"Is it {n}?", "answer": ("yes", "no")[n % 2]} for n in range(60)]
     rows[3]["answer"] = "N/A"
@@ -267,9 +257,7 @@ def test_rare_label_is_a_class_with_a_note(tmp_path: Path) -> None:
         ("not_so", "Not so"),
     ],
 )
-def test_marks_and_invisible_characters_make_no_new_class(
-    tmp_path: Path, usual: str, other: str
-) -> None:
+def test_marks_and_invisible_characters_make_no_new_class(tmp_path, usual, other):
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": (usual, "否")[n % 2]}
             for n in range(20)]  # fmt: skip
     rows[4]["label"] = rows[6]["label"] = other
@@ -302,9 +290,7 @@ def test_marks_and_invisible_characters_make_no_new_class(
         (("sí", "si", "no"), ("no", "si", "sí"), "'sí' .* and 'si' .* may be one class"),
     ],
 )
-def test_synonymous_labels_are_merged_or_reported(
-    tmp_path: Path, labels: tuple[str, ...], options: tuple[str, ...], note: str
-) -> None:
+def test_synonymous_labels_are_merged_or_reported(tmp_path, labels, options, note):
     """Two words for yes are merged if the file also has both for no."""
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": labels[n % len(labels)]}
             for n in range(24)]  # fmt: skip
@@ -313,7 +299,7 @@ def test_synonymous_labels_are_merged_or_reported(
     assert re.search(note, found.notes[-1])
 
 
-def test_flags_may_mark_the_answer_among_columns_of_choices(tmp_path: Path) -> None:
+def test_flags_may_mark_the_answer_among_columns_of_choices(tmp_path):
     row = {"question": "Why?", "A": "w", "B": "x", "C": "y"}
     assert formats.read(put(tmp_path, [{**row, "answer": [0, 0, 1]}])).answers == (2,)
     both = formats.scan(put(tmp_path, [{**row, "answer": [0, 1, 1]}]))
@@ -329,9 +315,7 @@ def test_flags_may_mark_the_answer_among_columns_of_choices(tmp_path: Path) -> N
         (("Option {}", "선택 {}"), "가나"),
     ],
 )
-def test_named_question_does_not_select_options_of_a_language(
-    tmp_path: Path, names: tuple[str, str], others: str
-) -> None:
+def test_named_question_does_not_select_options_of_a_language(tmp_path, names, others):
     """The columns of options have words for "option" in two languages."""
     marks = ("AB", others) if others == "가나" else (others, others)
     rows = [
@@ -349,7 +333,7 @@ def test_named_question_does_not_select_options_of_a_language(
     assert {problem.options for problem in found.problems} == {("word 1x", "word 1y")}
 
 
-def test_detected_half_of_named_columns_is_reported(tmp_path: Path) -> None:
+def test_detected_half_of_named_columns_is_reported(tmp_path):
     """The user names only the question or only the choices; a note names the others."""
     row = {
         "question": "Why?",
@@ -366,7 +350,7 @@ def test_detected_half_of_named_columns_is_reported(tmp_path: Path) -> None:
     assert note == "'choices' are read as the choices, and 'question' as the question"
 
 
-def test_options_of_two_languages_are_not_a_question(tmp_path: Path) -> None:
+def test_options_of_two_languages_are_not_a_question(tmp_path):
     """A column with blanks is the question, and the choices must be named."""
     row = {"option_en_1": "cup", "option_en_2": "jug", "option_nl_1": "kop", "option_nl_2": "kan"}
     rows = [{"Satz": f"The _ is {n}.", **row, "answer": n % 2 + 1} for n in range(9)]
@@ -378,7 +362,7 @@ def test_options_of_two_languages_are_not_a_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sentence", "option1", "option2"])
-def test_mapping_of_languages_is_a_bad_record(tmp_path: Path, name: str) -> None:
+def test_mapping_of_languages_is_a_bad_record(tmp_path, name):
     """It is not read as a text of JSON."""
     row = {"id": "a", "sentence": "The _ fell.", "option1": "cup", "option2": "jug", "twin_id": "t"}
     found = formats.scan(
@@ -392,21 +376,21 @@ def test_mapping_of_languages_is_a_bad_record(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("letters", ["א׳ ב'", "\u1100\u1161 \u1102\u1161", "（ａ） ｂ．"])
-def test_letters_may_have_a_mark_or_be_decomposed(tmp_path: Path, letters: str) -> None:
+def test_letters_may_have_a_mark_or_be_decomposed(tmp_path, letters):
     """A Hebrew letter may have a geresh."""
     rows = [{"question": "Why?", "A": "w", "B": "x", "answer": one} for one in letters.split()]
     assert formats.read(put(tmp_path, rows)).answers == (0, 1)
 
 
 @pytest.mark.parametrize("said", ["cre\u0300me", "crème\u200b", "\ufeffCrème"])
-def test_answer_matches_the_option_that_looks_the_same(tmp_path: Path, said: str) -> None:
+def test_answer_matches_the_option_that_looks_the_same(tmp_path, said):
     """It may differ in Unicode form, case and invisible characters."""
     row = {"question": "Why?", "option1": "tea", "option2": "crème"}
     rows = [{**row, "answer": answer} for answer in (said, "tea")]
     assert formats.read(put(tmp_path, rows)).answers == (1, 0)
 
 
-def test_label_in_2_rows_near_one_in_10_is_a_typo(tmp_path: Path) -> None:
+def test_label_in_2_rows_near_one_in_10_is_a_typo(tmp_path):
     """Its rows are bad records. The labels differ in one letter."""
     labels = ["entailment", "neutral", "contradiction"] * 12
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": one} for n, one in enumerate(labels)]
@@ -421,8 +405,8 @@ def test_label_in_2_rows_near_one_in_10_is_a_typo(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_numbers_that_may_be_texts_or_places_of_options_are_refused(
-    tmp_path: Path, options: Sequence[str], numbers: Sequence[float], suffix: str
-) -> None:
+    tmp_path, options, numbers, suffix
+):
     """If the options are 2, 3, 4 and 1, the answer 1.0 may be the first or the last one."""
     rows = [{"question": "Why?", **dict(zip("ABCD", options, strict=True)), "answer": number}
             for number in numbers]  # fmt: skip
@@ -441,9 +425,7 @@ def test_numbers_that_may_be_texts_or_places_of_options_are_refused(
         ("Why?\n- A. w\n- B. x", ("w", "x")),
     ],
 )
-def test_only_letters_in_series_begin_an_option_in_a_text(
-    tmp_path: Path, text: str, options: tuple[str, str]
-) -> None:
+def test_only_letters_in_series_begin_an_option_in_a_text(tmp_path, text, options):
     """A text without such letters is reported."""
     rows = [{"question": f"{text} {n}", "answer": "AB"[n % 2]} for n in range(9)]
     found = formats.scan(put(tmp_path, [*rows, {"question": "Why?", "answer": "A"}]))
@@ -454,7 +436,7 @@ def test_only_letters_in_series_begin_an_option_in_a_text(
     assert bad.reason == "'question' contains no choices after letters such as 'A.' and 'B.'"
 
 
-def test_null_is_not_an_option_and_ambiguous_key_is_a_bad_record(tmp_path: Path) -> None:
+def test_null_is_not_an_option_and_ambiguous_key_is_a_bad_record(tmp_path):
     rows = [{"question": "Why?", "choices": ["w", "x", None], "answer": a} for a in "wx"]
     rows.append({"question": "Why?", "choices": ["W", "x", "w "], "answer": "w"})
     rows.append({"question": "Why?", "choices": ["Paris", "x", "paris "], "answer": "PARIS"})
@@ -475,9 +457,7 @@ def test_null_is_not_an_option_and_ambiguous_key_is_a_bad_record(tmp_path: Path)
         (("NB NM NA", "US FR GB"), (2, 0), (3, 3)),
     ],
 )
-def test_na_is_a_choice_if_an_answer_names_it(
-    tmp_path: Path, cells: tuple[str, str], answers: tuple[object, object], sizes: tuple[int, int]
-) -> None:
+def test_na_is_a_choice_if_an_answer_names_it(tmp_path, cells, answers, sizes):
     """Otherwise, it is an empty cell if another row has a value there and two choices remain."""
     rows = [
         {"question": "Why?", **dict(zip("ABC", row.split(), strict=True)), "answer": answer}
@@ -488,7 +468,7 @@ def test_na_is_a_choice_if_an_answer_names_it(
     assert None not in found.answers
 
 
-def test_missing_value_such_as_none_is_an_answer_if_it_is_a_choice(tmp_path: Path) -> None:
+def test_missing_value_such_as_none_is_an_answer_if_it_is_a_choice(tmp_path):
     numbers = [{"question": f"{n}?", "A": "-1.0", "B": "2.5", "answer": a}
                for n, a in enumerate(("-1.0", "2.5"))]  # fmt: skip
     assert formats.read(put(tmp_path, numbers)).answers == (0, 1)
@@ -497,7 +477,7 @@ def test_missing_value_such_as_none_is_an_answer_if_it_is_a_choice(tmp_path: Pat
     assert formats.read(put(tmp_path, rows)).answers == (0, 1)
 
 
-def test_rare_class_is_kept_if_it_is_not_a_typo(tmp_path: Path) -> None:
+def test_rare_class_is_kept_if_it_is_not_a_typo(tmp_path):
     """Spellings of a class are counted together."""
     for labels in (["yes"] * 12 + ["no"] * 2, ["so"] * 20 + ["No", "No", "no", "no"]):
         rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": label}
@@ -509,9 +489,7 @@ def test_rare_class_is_kept_if_it_is_not_a_typo(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [{"sentence": "A _ b."}, {"question": "Why?"}])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_answers_may_be_integers_written_as_floats(
-    tmp_path: Path, text: dict[str, str], suffix: str
-) -> None:
+def test_answers_may_be_integers_written_as_floats(tmp_path, text, suffix):
     """Programs write integers as 1.0 and 2.0 if one is missing. The missing answer is withheld."""
     made = [text | {"option1": "x", "option2": "y", "answer": answer} for answer in (2.0, "", 1.0)]
     assert formats.read(put(tmp_path, made, suffix)).answers == (1, None, 0)
@@ -521,7 +499,7 @@ def test_answers_may_be_integers_written_as_floats(
 
 
 @pytest.mark.parametrize("missing", ["NA", "n/a", "None", "NULL", "-", "?", "nan"])
-def test_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, missing: str) -> None:
+def test_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path, missing):
     rows = [{"question": f"Why {n}?", "A": "x", "B": "y", "C": ("z", "NA")[n % 2],
              "answer": (1, 2, 1, missing)[n % 4]} for n in range(20)]  # fmt: skip
     found = formats.scan(put(tmp_path, rows))
@@ -533,9 +511,7 @@ def test_missing_answer_is_withheld_unless_it_is_a_choice(tmp_path: Path, missin
     assert formats.read(put(tmp_path, texts)).answers == (0, 1) * 2
 
 
-def test_column_names_of_a_wide_table_are_normalised_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_column_names_of_a_wide_table_are_normalised_once(tmp_path, monkeypatch):
     """They are not normalised for each row. Errors don't list all 3,000 columns."""
     from winosmith.formats import _names
 
@@ -582,7 +558,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("kind", SIZES)
-def test_work_of_reading_is_linear_in_the_input(kind: str) -> None:
+def test_work_of_reading_is_linear_in_the_input(kind):
     """Work is the number of function calls and comprehension steps in the `formats` package."""
 
     def work(n: int) -> int:
@@ -608,16 +584,14 @@ def test_work_of_reading_is_linear_in_the_input(kind: str) -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"answer": ""}, {"answer": "NA"}, {"label": [0, 1]}])
-def test_flagged_choice_is_the_key_whatever_its_text(
-    tmp_path: Path, more: dict[str, object]
-) -> None:
+def test_flagged_choice_is_the_key_whatever_its_text(tmp_path, more):
     flags = [{"text": "DE", "correct": False}, {"text": "NA", "correct": True}]
     choices = ["DE", "NA"] if "label" in more else flags
     rows = [{"question": f"Why {n}?", "choices": choices, **more} for n in range(4)]
     assert formats.read(put(tmp_path, rows)).answers == (1,) * 4
 
 
-def test_flags_may_be_words(tmp_path: Path) -> None:
+def test_flags_may_be_words(tmp_path):
     for yes, no in (("true", "False"), ("Yes", "no")):
         flags = [{"text": "DE", "isCorrect": no}, {"text": "NA", "isCorrect": yes}]
         rows = [{"question": f"Why {n}?", "choices": flags} for n in range(4)]
@@ -631,9 +605,7 @@ def test_flags_may_be_words(tmp_path: Path) -> None:
         (Columns(choices=("A_de", "B_de")), "may not be the choices of 'question'"),
     ],
 )
-def test_translated_question_is_not_joined_with_original_choices(
-    named: Columns, asked: str
-) -> None:
+def test_translated_question_is_not_joined_with_original_choices(named, asked):
     """With both in two languages, naming one of them asks for the other."""
     row = {"question": "Which floats?", "A": "cork", "B": "lead", "answer": "A"}
     row |= {"Frage": "Was schwimmt?", "A_de": "Kork", "B_de": "Blei"}
@@ -644,9 +616,7 @@ def test_translated_question_is_not_joined_with_original_choices(
 
 
 @pytest.mark.parametrize(("usual", "rare"), [("sí", "si"), ("да", "дa"), ("nein", "neín")])
-def test_rare_label_that_looks_like_another_is_a_bad_record(
-    usual: str, rare: str, tmp_path: Path
-) -> None:
+def test_rare_label_that_looks_like_another_is_a_bad_record(usual, rare, tmp_path):
     """It lacks a diacritic, or has a letter of another script."""
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": (usual, "x")[n % 2]}
             for n in range(20)]  # fmt: skip

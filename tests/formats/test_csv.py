@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ def read(tmp_path: Path, text: str) -> Dataset:
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_separator_is_detected_from_the_header(tmp_path: Path, separator: str) -> None:
+def test_separator_is_detected_from_the_header(tmp_path, separator):
     """Texts may contain other separators."""
     rows = [
         ["sentence", "option1", "option2", "answer"],
@@ -28,7 +27,7 @@ def test_separator_is_detected_from_the_header(tmp_path: Path, separator: str) -
     assert problem == Problem("0", "The cup, not the jug, fell; _ broke.", ("cup", "jug"), 0)
 
 
-def test_known_columns_become_fields(tmp_path: Path) -> None:
+def test_known_columns_become_fields(tmp_path):
     problem = read(
         tmp_path,
         "id,sentence,option1,option2,option3,answer,twin_id,pronoun,source,author,created,domain,"
@@ -48,7 +47,7 @@ def test_known_columns_become_fields(tmp_path: Path) -> None:
     )
 
 
-def test_other_columns_are_kept_in_extra(tmp_path: Path) -> None:
+def test_other_columns_are_kept_in_extra(tmp_path):
     """Values that look like numbers or booleans are converted."""
     problem = read(
         tmp_path,
@@ -63,7 +62,7 @@ def test_other_columns_are_kept_in_extra(tmp_path: Path) -> None:
     }
 
 
-def test_columns_with_one_name_are_refused(tmp_path: Path) -> None:
+def test_columns_with_one_name_are_refused(tmp_path):
     """Two headers that would become one key are refused, too."""
     header = "sentence,option1,option2,answer"
     with pytest.raises(FormatError, match=r"table\.csv:1: the column 'answer' occurs twice"):
@@ -72,7 +71,7 @@ def test_columns_with_one_name_are_refused(tmp_path: Path) -> None:
         read(tmp_path, f"{header},colour,csv.colour\nA _ b.,x,y,1,2,3\n")
 
 
-def test_evograd_table_with_more_columns_is_a_plain_table(tmp_path: Path) -> None:
+def test_evograd_table_with_more_columns_is_a_plain_table(tmp_path):
     (tmp_path / "t.csv").write_text(
         "index,sentence,option1,option2,answer,distance,author\n1,A _ b.,x,y,2,3,c1\n"
     )
@@ -90,14 +89,14 @@ def test_evograd_table_with_more_columns_is_a_plain_table(tmp_path: Path) -> Non
         ('A _ b.,"x,y,1', "is a quotation mark left open?"),
     ],
 )
-def test_malformed_row_is_reported_with_its_line(tmp_path: Path, row: str, told: str) -> None:
+def test_malformed_row_is_reported_with_its_line(tmp_path, row, told):
     with pytest.raises(FormatError) as caught:
         read(tmp_path, f"sentence,option1,option2,answer\n{row}\n")
     assert "table.csv:2: " in str(caught.value)
     assert told in str(caught.value)
 
 
-def test_only_the_last_options_may_be_empty(tmp_path: Path) -> None:
+def test_only_the_last_options_may_be_empty(tmp_path):
     """Otherwise, an option would take the number of an empty one before it."""
     header = "sentence,option1,option2,option3,answer"
     with pytest.raises(FormatError, match=":2: an option is empty"):
@@ -105,14 +104,14 @@ def test_only_the_last_options_may_be_empty(tmp_path: Path) -> None:
     assert read(tmp_path, f"{header}\nA _ b.,x,y,,2\n")[0].options == ("x", "y")
 
 
-def test_line_numbers_include_newlines_inside_cells(tmp_path: Path) -> None:
+def test_line_numbers_include_newlines_inside_cells(tmp_path):
     text = 'sentence,option1,option2,answer\n"A _\nb.",x,y,1\nno blank,x,y,1\n'
     with pytest.raises(FormatError, match=r"table\.csv:4: the sentence has no blanks"):
         read(tmp_path, text)
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''+"])
-def test_cells_are_never_formulas(tmp_path: Path, start: str) -> None:
+def test_cells_are_never_formulas(tmp_path, start):
     """An apostrophe is written before texts that look like one, and removed on reading."""
     harm = f"{start}HYPERLINK(0) _ b."
     problem = Problem("p", harm, (f"{start}1+1", "y"), 0)
@@ -122,7 +121,7 @@ def test_cells_are_never_formulas(tmp_path: Path, start: str) -> None:
     assert formats.read(tmp_path / "out.csv")[0] == problem
 
 
-def test_rows_end_in_cr_lf(tmp_path: Path) -> None:
+def test_rows_end_in_cr_lf(tmp_path):
     """RFC 4180 requires it. Newlines inside a sentence are kept. An empty table has a header."""
     formats.write([], tmp_path / "none.csv", "csv")
     assert (tmp_path / "none.csv").read_bytes() == b"id,sentence,option1,option2,answer\r\n"
@@ -133,7 +132,7 @@ def test_rows_end_in_cr_lf(tmp_path: Path) -> None:
     assert formats.read(tmp_path / "out.csv")[0] == problem
 
 
-def test_table_of_predictions_has_the_problems_of_winogrande(data_dir: Path) -> None:
+def test_table_of_predictions_has_the_problems_of_winogrande(data_dir):
     table = formats.read(
         data_dir / "winogrande_predictions/cuichenx_dev_preds.csv", skip_bad="/dev/null"
     )
@@ -143,7 +142,7 @@ def test_table_of_predictions_has_the_problems_of_winogrande(data_dir: Path) -> 
     ]
 
 
-def test_table_and_records_are_read_as_one_data_set(tmp_path: Path) -> None:
+def test_table_and_records_are_read_as_one_data_set(tmp_path):
     """Records have numbers and null; tables have texts and empty cells."""
     table, records = tmp_path / "a.csv", tmp_path / "b.jsonl"
     table.write_text("id,sentence,option1,option2,answer,n\n1,A _ b.,x,y,2,5\n2,C _ d.,x,y,,\n")
@@ -170,9 +169,7 @@ def test_table_and_records_are_read_as_one_data_set(tmp_path: Path) -> None:
         ({"id": "{}", "sentence": "A _ b {}.", "options": ["x", "y"], "answer": 2}, 1),
     ],
 )  # fmt: skip
-def test_answers_numbered_from_the_wrong_start_are_refused(
-    tmp_path: Path, row: dict[str, Any], first: int, skip: bool
-) -> None:
+def test_answers_numbered_from_the_wrong_start_are_refused(tmp_path, row, first, skip):
     """Without the bad records, the others would get the key of the next option."""
     key = "label" if "label" in row else "answer"
     rows = [

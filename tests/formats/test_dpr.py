@@ -1,7 +1,5 @@
 """DPR as blocks of four lines, and as tables with two rows per problem."""
 
-from pathlib import Path
-
 import pytest
 
 from winosmith import Problem, formats
@@ -10,9 +8,7 @@ from winosmith.text import find_occurrences
 
 
 @pytest.mark.parametrize(("name", "several"), [("train", 37), ("test", 14)])
-def test_first_occurrence_of_the_pronoun_is_the_blank(
-    data_dir: Path, name: str, several: int
-) -> None:
+def test_first_occurrence_of_the_pronoun_is_the_blank(data_dir, name, several):
     problems = formats.read(data_dir / f"dpr/{name}.c.txt")
     repeated = [p for p in problems if find_occurrences(str(p.pronoun), p.sentence)]
     assert len(repeated) == several
@@ -23,7 +19,7 @@ def test_first_occurrence_of_the_pronoun_is_the_blank(
         )
 
 
-def test_pronoun_can_be_a_phrase(data_dir: Path) -> None:
+def test_pronoun_can_be_a_phrase(data_dir):
     pronouns = {
         p.pronoun
         for name in ("train", "test")
@@ -32,14 +28,14 @@ def test_pronoun_can_be_a_phrase(data_dir: Path) -> None:
     assert {"the man", "that newbie", "one"} <= pronouns
 
 
-def test_answers_are_balanced_and_all_problems_are_in_twins(data_dir: Path) -> None:
+def test_answers_are_balanced_and_all_problems_are_in_twins(data_dir):
     for name, count in (("train", 1322), ("test", 564)):
         problems = formats.read(data_dir / f"dpr/{name}.c.txt")
         assert problems.answers.count(0) == problems.answers.count(1) == count // 2
         assert problems.twins == tuple((row, row + 1) for row in range(0, count, 2))
 
 
-def test_table_contains_the_same_problems(data_dir: Path) -> None:
+def test_table_contains_the_same_problems(data_dir):
     """The table replaces two occurrences of the pronoun in 36 and in 12 sentences."""
     for name, filled_twice in (("train", 36), ("test", 12)):
         blocks = formats.read(data_dir / f"dpr/{name}.c.txt")
@@ -50,14 +46,14 @@ def test_table_contains_the_same_problems(data_dir: Path) -> None:
         assert len(differ) == filled_twice
 
 
-def test_mask_is_the_blank_even_after_other_pronouns(tmp_path: Path) -> None:
+def test_mask_is_the_blank_even_after_other_pronouns(tmp_path):
     (tmp_path / "mask.txt").write_text("He knew [MASK] was late.\n[MASK]\nTom,Bob\nBob\n\n")
     assert formats.read(tmp_path / "mask.txt").problems == (
         Problem("0", "He knew _ was late.", ("Tom", "Bob"), 1),
     )
 
 
-def test_option_that_ends_in_the_other_is_distinguished(tmp_path: Path) -> None:
+def test_option_that_ends_in_the_other_is_distinguished(tmp_path):
     header = "index sentence1 sentence2 label candidate0 candidate1".replace(" ", "\t")
     rows = ["0\tSay man\t again.\t0\tman\told man", "0\tSay old man\t again.\t1\tman\told man"]
     (tmp_path / "in.tsv").write_text("\n".join([header, *rows, ""]))
@@ -66,7 +62,7 @@ def test_option_that_ends_in_the_other_is_distinguished(tmp_path: Path) -> None:
     )
 
 
-def test_block_of_another_length_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_block_of_another_length_is_refused_with_its_line(tmp_path):
     block = "Tom saw Bob and he ran.\nhe\nTom,Bob\nTom\n\n"
     path = tmp_path / "dpr.txt"
     path.write_text(block + "Tom saw Bob and he hid.\nhe\nTom,Bob\n")
@@ -74,7 +70,7 @@ def test_block_of_another_length_is_refused_with_its_line(tmp_path: Path) -> Non
         formats.read(path)
 
 
-def test_each_malformed_row_is_reported_with_its_line(tmp_path: Path) -> None:
+def test_each_malformed_row_is_reported_with_its_line(tmp_path):
     rows = [
         "index sentence1 sentence2 label candidate0 candidate1",
         "1 a b",
@@ -92,7 +88,7 @@ def test_each_malformed_row_is_reported_with_its_line(tmp_path: Path) -> None:
     ]
 
 
-def test_pronoun_is_found_in_text_without_spaces(tmp_path: Path) -> None:
+def test_pronoun_is_found_in_text_without_spaces(tmp_path):
     """A note reports a pronoun that may be part of a word."""
     path = tmp_path / "dpr.txt"
     path.write_text(

@@ -1,7 +1,6 @@
 """Errata correct keys only if the whole file belongs to the data."""
 
 import io
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -26,9 +25,7 @@ QUIZ = [
         ("q2,A,'-1,guarded", ("q2", 0, 2, "guarded")),
     ],
 )
-def test_keys_are_matched_as_texts_before_letters(
-    rows: str, found: tuple[str, int, int, str], tmp_path: Path
-) -> None:
+def test_keys_are_matched_as_texts_before_letters(rows, found, tmp_path):
     """The case and a spreadsheet's apostrophe are ignored."""
     path = tmp_path / "errata.csv"
     path.write_text(f"id,old,new,evidence\n{rows}\n")
@@ -51,14 +48,14 @@ def test_keys_are_matched_as_texts_before_letters(
          r"errata.csv:3: 'q1' already has an erratum \(.*errata.csv:2\)"),
     ],
 )  # fmt: skip
-def test_errata_that_do_not_fit_the_data_are_refused(text: str, fault: str, tmp_path: Path) -> None:
+def test_errata_that_do_not_fit_the_data_are_refused(text, fault, tmp_path):
     path = tmp_path / "errata.csv"
     path.write_text(text)
     with pytest.raises(FormatError, match=fault):
         formats.read_errata(path, QUIZ)
 
 
-def test_erratum_of_an_id_of_two_items_is_refused() -> None:
+def test_erratum_of_an_id_of_two_items_is_refused():
     table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "x"}]
     with pytest.raises(FormatError, match="2 items have this id"):
         formats.read_errata(table, [*QUIZ, QUIZ[0]])
@@ -70,7 +67,7 @@ def test_erratum_of_an_id_of_two_items_is_refused() -> None:
              min_size=3, max_size=9, unique_by=str.casefold),
     st.data(),
 )  # fmt: skip
-def test_errata_round_trip_and_are_applied(options: list[str], data: st.DataObject) -> None:
+def test_errata_round_trip_and_are_applied(options, data):
     try:
         problem = Problem(
             "=q", "What? _", tuple(options), data.draw(st.integers(0, len(options) - 1))

@@ -16,7 +16,7 @@ def knowref(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Dataset
     return formats.read(data_dir / FILE, skip_bad=tmp_path_factory.mktemp("knowref") / "bad.jsonl")
 
 
-def test_answer_is_the_text_not_the_index(data_dir: Path, knowref: Dataset) -> None:
+def test_answer_is_the_text_not_the_index(data_dir, knowref):
     """The index contradicts `correct_candidate` in 299 records."""
     wrong = [p for p in knowref if p.extra["knowref.correct_candidate_idx"] != p.answer]
     assert len(wrong) == 299 - 1  # the record with two equal candidates is not valid
@@ -26,7 +26,7 @@ def test_answer_is_the_text_not_the_index(data_dir: Path, knowref: Dataset) -> N
         assert problem.options[problem.answer or 0] == right
 
 
-def test_bracketed_pronoun_becomes_the_blank(knowref: Dataset) -> None:
+def test_bracketed_pronoun_becomes_the_blank(knowref):
     """The tokenised text keeps its spaces."""
     assert knowref[0].sentence == (
         "Seymour sought Johnson 's support , but _ long remained silent on the presidential "

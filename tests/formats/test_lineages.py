@@ -32,7 +32,7 @@ def written(tmp_path: Path, *lines: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["winosmith", "csv"])
-def test_family_round_trips_with_edits_and_depths(tmp_path: Path, name: str) -> None:
+def test_family_round_trips_with_edits_and_depths(tmp_path, name):
     path = tmp_path / f"family.{name}"
     formats.write(FAMILY, path, name)
     data = formats.read(path)
@@ -69,14 +69,12 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(("lines", "complaint"), CONTRADICTIONS)
-def test_contradictory_lineage_is_refused_with_its_line(
-    tmp_path: Path, lines: list[str], complaint: str
-) -> None:
+def test_contradictory_lineage_is_refused_with_its_line(tmp_path, lines, complaint):
     with pytest.raises(FormatError, match=complaint):
         formats.read(written(tmp_path, *lines))
 
 
-def test_edits_that_do_not_fit_are_refused_in_tables(tmp_path: Path) -> None:
+def test_edits_that_do_not_fit_are_refused_in_tables(tmp_path):
     path = tmp_path / "family.csv"
     edits = '"[{""op"":""delete"",""at"":0,""old"":""x""}]"'
     path.write_text(
@@ -88,7 +86,7 @@ def test_edits_that_do_not_fit_are_refused_in_tables(tmp_path: Path) -> None:
         formats.read(path)
 
 
-def test_skip_bad_writes_contradictory_records_to_a_file(tmp_path: Path) -> None:
+def test_skip_bad_writes_contradictory_records_to_a_file(tmp_path):
     lines = [
         line(0, "a _"),
         line(1, "b _", root="0", parent="1"),
@@ -102,14 +100,14 @@ def test_skip_bad_writes_contradictory_records_to_a_file(tmp_path: Path) -> None
     assert bad["reason"] == "the problem is its own parent; a root has no lineage"
 
 
-def test_family_is_read_without_its_missing_parents(tmp_path: Path) -> None:
+def test_family_is_read_without_its_missing_parents(tmp_path):
     """A filter may have removed them."""
     path = tmp_path / "part.jsonl"
     formats.write([ROOT, GRANDCHILD], path)
     assert formats.read(path) == Dataset([ROOT, GRANDCHILD])
 
 
-def test_declared_edits_are_kept_even_if_shorter_ones_exist(tmp_path: Path) -> None:
+def test_declared_edits_are_kept_even_if_shorter_ones_exist(tmp_path):
     detour = (Edit("substitute", 1, "cup", "pot"), Edit("substitute", 1, "pot", "mug"))
     child = Problem("c", CHILD.sentence, ROOT.options, 0, lineage=Lineage("r", "r", detour))
     path = tmp_path / "detour.jsonl"

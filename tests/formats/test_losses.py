@@ -16,11 +16,11 @@ PROBLEM = Problem(
 )
 
 
-def test_equal_items_have_no_losses() -> None:
+def test_equal_items_have_no_losses():
     assert not formats.find_losses([PROBLEM], [PROBLEM])
 
 
-def test_missing_fields_are_reported_by_name_with_counts() -> None:
+def test_missing_fields_are_reported_by_name_with_counts():
     """Each part of the origin and of the lineage has a name."""
     bare = replace(PROBLEM, twin_id=None, origin=None, lineage=None, embargo=False)
     lost = formats.find_losses([PROBLEM, replace(PROBLEM, id="q")], [bare, replace(bare, id="q")])
@@ -30,13 +30,13 @@ def test_missing_fields_are_reported_by_name_with_counts() -> None:
     ]
 
 
-def test_lost_answer_0_and_label_false_are_losses() -> None:
+def test_lost_answer_0_and_label_false_are_losses():
     assert formats.find_losses([PROBLEM], [replace(PROBLEM, answer=None)]).lost == {"answer": 1}
     claim = Claim("p", "A _ b.", "x", holds=False)
     assert formats.find_losses([claim], [replace(claim, holds=None)]).lost == {"holds": 1}
 
 
-def test_renamed_twins_are_not_losses_but_other_twins_are() -> None:
+def test_renamed_twins_are_not_losses_but_other_twins_are():
     four = [replace(PROBLEM, id=str(i), twin_id=f"t{i // 2}") for i in range(4)]
     renamed = [replace(problem, twin_id=f"u{i // 2}") for i, problem in enumerate(four)]
     assert not formats.find_losses(four, renamed)
@@ -44,6 +44,6 @@ def test_renamed_twins_are_not_losses_but_other_twins_are() -> None:
     assert formats.find_losses(four, crossed).changed == {"twin_id": 4}
 
 
-def test_added_fields_and_missing_items_are_reported() -> None:
+def test_added_fields_and_missing_items_are_reported():
     more = formats.find_losses([replace(PROBLEM, twin_id=None), PROBLEM], [PROBLEM])
     assert more.lines("problems") == ["added: twin_id in 1 problem", "missing: 1 problem"]

@@ -21,7 +21,7 @@ def jsonl(data_dir: Path, kind: str) -> Dataset:
     return formats.read(data_dir / f"perturbed_wsc/dataset/enhanced_wsc_jsons/text_{kind}.jsonl")
 
 
-def test_table_contains_every_kind_of_change(table: Dataset) -> None:
+def test_table_contains_every_kind_of_change(table):
     """Each text other than "-" is a problem. There are three more kinds than JSON Lines files."""
     kinds = Counter(str(problem.extra["perturbed_wsc.kind"]) for problem in table)
     assert kinds == {
@@ -40,7 +40,7 @@ def test_table_contains_every_kind_of_change(table: Dataset) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_table_matches_the_json_lines(data_dir: Path, table: Dataset, kind: str) -> None:
+def test_table_matches_the_json_lines(data_dir, table, kind):
     """Only the case and the authors' slips differ."""
     others = 0
     for problem in jsonl(data_dir, kind):
@@ -52,7 +52,7 @@ def test_table_matches_the_json_lines(data_dir: Path, table: Dataset, kind: str)
     assert others == {"number": 2, "voice": 2}.get(kind, 0)
 
 
-def test_ids_consist_of_kind_and_schema_without_separator(data_dir: Path) -> None:
+def test_ids_consist_of_kind_and_schema_without_separator(data_dir):
     """The id q110 is schema 10 in the other voice. Its root is q010."""
     voice = jsonl(data_dir, "voice")
     problem = voice[voice.row("q110")]
@@ -60,12 +60,12 @@ def test_ids_consist_of_kind_and_schema_without_separator(data_dir: Path) -> Non
     assert problem.lineage.root == "q010"
 
 
-def test_originals_are_the_roots_of_all_families(table: Dataset) -> None:
+def test_originals_are_the_roots_of_all_families(table):
     assert len(table.families) == 285
     assert all(root.startswith("q0") for root in table.families)
 
 
-def test_group_of_three_schemas_is_a_twin_and_a_single(data_dir: Path) -> None:
+def test_group_of_three_schemas_is_a_twin_and_a_single(data_dir):
     """The schemas 252 to 254 share a pair number."""
     original = jsonl(data_dir, "original")
     numbers = {original[row].extra["perturbed_wsc.pair_number"] for row in (252, 253, 254)}

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import needed
 from winosmith import Problem, formats
 from winosmith.errors import FormatError
-from winosmith.formats import AnswerIs, Columns
+from winosmith.formats import Columns
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9).filter(str.strip)
 
@@ -43,7 +43,7 @@ def rows(
         ("social_iqa/dev.jsonl", {3}),
     ],
 )
-def test_public_question_sets_are_read(data_dir: Path, name: str, options: set[int]) -> None:
+def test_public_question_sets_are_read(data_dir, name, options):
     """The only bad records have two equal options."""
     found = formats.scan(data_dir / name)
     assert all("two options are equal" in str(bad.reason) for bad in found.bad)
@@ -51,7 +51,7 @@ def test_public_question_sets_are_read(data_dir: Path, name: str, options: set[i
     assert all(item.blank is None and item.answer is not None for item in found.items)
 
 
-def test_equal_incorrect_options_are_read_with_a_note(tmp_path: Path) -> None:
+def test_equal_incorrect_options_are_read_with_a_note(tmp_path):
     """The note has the place of the first such item."""
     for name in ("one", "two"):
         quiz = [{"question": f"Why {name}?", "choices": ["w", "x", "x"], "answer": "w"}]
@@ -74,9 +74,7 @@ def test_equal_incorrect_options_are_read_with_a_note(tmp_path: Path) -> None:
         ([0, None, -1, ""], [0, None, None, None]),
     ],
 )
-def test_answers_are_letters_numbers_or_texts(
-    tmp_path: Path, answers: list[Any], read: list[int | None]
-) -> None:
+def test_answers_are_letters_numbers_or_texts(tmp_path, answers, read):
     """The kind follows from all answers of a file."""
     found = formats.read(written(tmp_path, rows(answers)))
     assert list(found.answers) == read
@@ -91,9 +89,7 @@ def test_answers_are_letters_numbers_or_texts(
         (rows(["A", "B"], ("B", "A", "C", "D")), "letter", [0, 1]),
     ],
 )
-def test_ambiguous_answers_need_answer_is(
-    tmp_path: Path, records: list[dict[str, Any]], said: AnswerIs, read: list[int]
-) -> None:
+def test_ambiguous_answers_need_answer_is(tmp_path, records, said, read):
     path = written(tmp_path, records)
     with pytest.raises(
         FormatError, match=r"rows\.jsonl:1: the answers can be read as .* `answer_is="
@@ -121,9 +117,7 @@ def test_ambiguous_answers_need_answer_is(
         ({"question": None}, "the row has no 'question'"),
     ],
 )  # fmt: skip
-def test_malformed_row_is_reported_and_the_others_are_read(
-    tmp_path: Path, record: dict[str, Any], reason: str
-) -> None:
+def test_malformed_row_is_reported_and_the_others_are_read(tmp_path, record, reason):
     good = rows([0, 1, 2, 3] * 10)
     path = written(tmp_path, [*good, {**rows([0])[0], **record}])
     found = formats.scan(path)
@@ -140,7 +134,7 @@ def test_malformed_row_is_reported_and_the_others_are_read(
         {"Question": "Why?", "Answer 1": "x", "Answer 2": "y", "Correct answer(s)": "2"},
     ],
 )  # fmt: skip
-def test_usual_column_names_are_recognised(tmp_path: Path, record: dict[str, Any]) -> None:
+def test_usual_column_names_are_recognised(tmp_path, record):
     [read] = formats.read(written(tmp_path, [record]))
     assert (read.sentence, read.options, read.answer) == ("Why?", ("x", "y"), 1)
 
@@ -159,7 +153,7 @@ def test_usual_column_names_are_recognised(tmp_path: Path, record: dict[str, Any
         {"Id": "a", "Query": "It rains. Why?", "Choice 1": "w", "Choice 2": "x", "Label": "x"},
     ],
 )
-def test_column_names_are_recognised_in_any_case(tmp_path: Path, record: dict[str, Any]) -> None:
+def test_column_names_are_recognised_in_any_case(tmp_path, record):
     (read,) = formats.read(written(tmp_path, [record]))
     assert (read.id, read.sentence) == ("a", "It rains. Why?")
     assert (read.options, read.answer) == (("w", "x"), 1)
@@ -169,7 +163,7 @@ def test_column_names_are_recognised_in_any_case(tmp_path: Path, record: dict[st
 
 
 @pytest.mark.parametrize("name", ["Nr.", "Item No", "example_id", "UUID"])
-def test_column_of_unique_numbers_is_the_id(tmp_path: Path, name: str) -> None:
+def test_column_of_unique_numbers_is_the_id(tmp_path, name):
     """Otherwise, answers by these ids would be matched by row number."""
     rows = [{name: 9 - at, "question": "Why?", "choices": ["x", "y"], "answer": at % 2}
             for at in range(8)]  # fmt: skip
@@ -178,7 +172,7 @@ def test_column_of_unique_numbers_is_the_id(tmp_path: Path, name: str) -> None:
     assert (again.ids[:2], again[0].extra) == (("0", "1"), {f"questions.{name}": 9})
 
 
-def test_columns_can_be_named(tmp_path: Path) -> None:
+def test_columns_can_be_named(tmp_path):
     """Other columns are kept in `extra`."""
     path = tmp_path / "rows.csv"
     path.write_text("Nr,About,Asked,one,two,key,Level of it\n7,Tea.,Hot?,yes,no,two,3\n")
@@ -194,7 +188,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         formats.read(path, "questions")
 
 
-def test_labels_of_sentence_pairs_are_their_choices() -> None:
+def test_labels_of_sentence_pairs_are_their_choices():
     datasets = needed("datasets")
     features = datasets.Features(
         {
@@ -229,9 +223,7 @@ def test_labels_of_sentence_pairs_are_their_choices() -> None:
         max_size=3,
     )
 )
-def test_problems_round_trip_through_a_dataframe(
-    drawn: list[tuple[str, tuple[str, ...], bool]],
-) -> None:
+def test_problems_round_trip_through_a_dataframe(drawn):
     problems = tuple(
         Problem(str(n), f"{text}_", options, n % 2, blank=len(text) if blank else None)
         for n, (text, options, blank) in enumerate(drawn)
@@ -239,7 +231,7 @@ def test_problems_round_trip_through_a_dataframe(
     assert formats.read(formats.to_frame(problems), as_written=True).problems == problems
 
 
-def test_table_that_lost_the_positions_of_blanks_has_a_note() -> None:
+def test_table_that_lost_the_positions_of_blanks_has_a_note():
     """Libraries that read our JSON Lines as a table put null where a key is missing."""
     problems = [
         Problem("a", "The _ fell.", ("cup", "jug"), 0),
@@ -262,7 +254,7 @@ def test_table_that_lost_the_positions_of_blanks_has_a_note() -> None:
     assert formats.scan(table).notes == ()
 
 
-def test_record_without_blank_key_has_its_blank_at_the_underscore(tmp_path: Path) -> None:
+def test_record_without_blank_key_has_its_blank_at_the_underscore(tmp_path):
     """Another record of the array may have the key."""
     asked = {"id": "q", "sentence": "Why?", "blank": None, "options": ["a", "b"]}
     blank = {"id": "s", "sentence": "The _ fell.", "options": ["cup", "jug"]}
@@ -272,14 +264,14 @@ def test_record_without_blank_key_has_its_blank_at_the_underscore(tmp_path: Path
     assert ([item.blank for item in found.items], found.notes) == ([None, 4], ())
 
 
-def test_choices_that_are_one_word_are_not_a_question(tmp_path: Path) -> None:
+def test_choices_that_are_one_word_are_not_a_question(tmp_path):
     path = written(tmp_path, [{"question": "NN", "options": "NNS", "answer": "VB"}])
     with pytest.raises(FormatError, match="no known format fits"):
         formats.scan(path)
 
 
 @pytest.mark.long
-def test_table_with_300_000_columns_is_refused(tmp_path: Path) -> None:
+def test_table_with_300_000_columns_is_refused(tmp_path):
     """Each column could begin the choices, so that comparing all pairs would never end."""
     path = tmp_path / "wide.csv"
     path.write_text(f"{'a,' * 300_000}z\n", "utf-8")
@@ -287,7 +279,7 @@ def test_table_with_300_000_columns_is_refused(tmp_path: Path) -> None:
         formats.read(path)
 
 
-def test_reading_questions_reports_progress_from_the_start(tmp_path: Path) -> None:
+def test_reading_questions_reports_progress_from_the_start(tmp_path):
     """Rows are parsed, get their columns, and become problems."""
     told: list[float] = []
     formats.scan(written(tmp_path, rows([0, 1, 2, 3] * 300)), on_progress=told.append)
@@ -296,7 +288,7 @@ def test_reading_questions_reports_progress_from_the_start(tmp_path: Path) -> No
     assert len(told) == 15
 
 
-def test_letter_of_one_choice_and_text_of_another_are_refused(tmp_path: Path) -> None:
+def test_letter_of_one_choice_and_text_of_another_are_refused(tmp_path):
     """The line is listed, whether the other answers are letters, texts or both."""
     for others in (["A", "B", "D"], ["w", "x", "z"], ["A. w", "2) x", "(d) z"]):
         records = rows([*others, *others, "C. x"])
@@ -308,14 +300,14 @@ def test_letter_of_one_choice_and_text_of_another_are_refused(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("end", [".0", ",0", ".00", ",00"])
-def test_decimal_zeros_of_keys_are_ignored(end: str, tmp_path: Path) -> None:
+def test_decimal_zeros_of_keys_are_ignored(end, tmp_path):
     """As SPSS and spreadsheets write them."""
     records = rows([f"{at % 4 + 1}{end}" for at in range(8)])
     assert formats.read(written(tmp_path, records)).answers == (0, 1, 2, 3) * 2
 
 
 @pytest.mark.parametrize("labels", ["BACD", "ACDE", "1324", "ABCD", "FGHJ", "أبتث", "イロハニ"])
-def test_labels_in_another_order_are_noted(labels: str, tmp_path: Path) -> None:
+def test_labels_in_another_order_are_noted(labels, tmp_path):
     """A letter in a file of answers could mean the label or the position of a choice."""
     choices = {"text": [*"wxyz"], "label": [*labels]}
     records = [{"question": f"{n}?", "choices": choices, "answer": labels[2]} for n in range(4)]

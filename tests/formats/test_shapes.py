@@ -260,7 +260,7 @@ def put(folder: Path, raw: bytes, name: str = "rows.jsonl") -> Path:
 
 
 @pytest.mark.parametrize("shape", READ)
-def test_published_layout_is_read(tmp_path: Path, shape: str) -> None:
+def test_published_layout_is_read(tmp_path, shape):
     found = formats.scan(put(tmp_path, READ[shape]))
     assert not found.bad
     read = [(item.sentence, item.options, item.answer) for item in found.items]
@@ -285,9 +285,7 @@ def test_published_layout_is_read(tmp_path: Path, shape: str) -> None:
         (("chosen", "rejected"), lambda texts: ([texts[0]], list(texts[1:]))),
     ],
 )  # fmt: skip
-def test_correct_answer_in_its_own_column_gets_a_random_position(
-    tmp_path: Path, names: tuple[str, ...], made: Callable[[tuple[str, ...]], tuple[Any, ...]]
-) -> None:
+def test_correct_answer_in_its_own_column_gets_a_random_position(tmp_path, names, made):
     """The position depends only on the texts, not on the order of the rows."""
     rows = [
         {"question": f"Why {at}?", **dict(zip(names, made(texts), strict=True))}
@@ -304,7 +302,7 @@ def test_correct_answer_in_its_own_column_gets_a_random_position(
     assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
 
 
-def test_preference_pair_is_read_as_two_options(tmp_path: Path) -> None:
+def test_preference_pair_is_read_as_two_options(tmp_path):
     """The chosen text is the answer."""
     texts = {"prompt": "Why?", "chosen": "a long answer", "rejected": "short"}
     asked = {"role": "user", "content": "Why?"}
@@ -319,7 +317,7 @@ def test_preference_pair_is_read_as_two_options(tmp_path: Path) -> None:
         assert {*item.options} == {"a long answer", "short"}
 
 
-def test_question_of_a_preference_pair_is_the_shared_start(tmp_path: Path) -> None:
+def test_question_of_a_preference_pair_is_the_shared_start(tmp_path):
     """Two chats, or two texts of one chat, share it up to the last turn."""
     chats = [
         [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": said}]
@@ -336,7 +334,7 @@ def test_question_of_a_preference_pair_is_the_shared_start(tmp_path: Path) -> No
         formats.read(path)
 
 
-def test_chats_with_turns_in_parts_are_refused(tmp_path: Path) -> None:
+def test_chats_with_turns_in_parts_are_refused(tmp_path):
     """The error names the file. One such row among others is a bad record."""
     parts = [{"role": "user", "content": [{"type": "text", "text": "Why? A. x B. y"}]}]
     for row in ({"chosen": parts, "rejected": parts}, {"question": parts, "answer": "A"}):
@@ -348,7 +346,7 @@ def test_chats_with_turns_in_parts_are_refused(tmp_path: Path) -> None:
     assert [len(contents.items), len(contents.bad)] == [2, 1]
 
 
-def test_letters_in_a_few_questions_are_not_choices(tmp_path: Path) -> None:
+def test_letters_in_a_few_questions_are_not_choices(tmp_path):
     rows = [
         {
             "question": f"Is it so{' in (A) Rome (B) Bonn' * (n == 0)}?",
@@ -361,19 +359,19 @@ def test_letters_in_a_few_questions_are_not_choices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["1. Boil it. 2. Drink it.", "[Name], boil it.", "a; b"])
-def test_rejected_text_is_never_split_into_options(tmp_path: Path, said: str) -> None:
+def test_rejected_text_is_never_split_into_options(tmp_path, said):
     row = {"prompt": "Tea?", "chosen": "1. Buy tea. 2. Boil it.", "rejected": said}
     [item] = formats.read(put(tmp_path, jsonl([row])))
     assert {*item.options} == {row["chosen"], said}
 
 
-def test_row_with_27_choices_is_a_bad_record(tmp_path: Path) -> None:
+def test_row_with_27_choices_is_a_bad_record(tmp_path):
     named = {f"option{at}": f"w{at}" for at in range(1, 28)}
     found = formats.scan(put(tmp_path, jsonl([{"question": "Why?", **named, "answer": "w2"}])))
     assert [bad.reason for bad in found.bad] == ["the number of options is 27; it must be 2 to 26"]
 
 
-def test_row_with_an_empty_choice_before_others_is_a_bad_record(tmp_path: Path) -> None:
+def test_row_with_an_empty_choice_before_others_is_a_bad_record(tmp_path):
     """The answer could name another choice."""
     rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
@@ -387,9 +385,7 @@ def test_row_with_an_empty_choice_before_others_is_a_bad_record(tmp_path: Path) 
     ("answers", "classes"),
     [([True, False], ("False", "True")), (["yes", "no"], ("no", "yes"))],
 )
-def test_labels_are_the_choices_of_a_question_without_choices(
-    tmp_path: Path, answers: list[Any], classes: tuple[str, ...]
-) -> None:
+def test_labels_are_the_choices_of_a_question_without_choices(tmp_path, answers, classes):
     """BoolQ has this layout. A passage comes before the question."""
     rows = [{"question": "is it", "passage": "A text.", "answer": one} for one in answers]
     first, second = formats.read(put(tmp_path, jsonl(rows)))
@@ -399,9 +395,7 @@ def test_labels_are_the_choices_of_a_question_without_choices(
     assert formats.read(put(tmp_path, jsonl(rows)))[1].sentence == "is it"
 
 
-def test_numeric_labels_are_choices_only_if_named_as_such(
-    tmp_path: Path,
-) -> None:
+def test_numeric_labels_are_choices_only_if_named_as_such(tmp_path):
     """Without choices, a number may be anything."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
@@ -415,7 +409,7 @@ def test_numeric_labels_are_choices_only_if_named_as_such(
     )  # fmt: skip
 
 
-def test_pair_without_a_gold_label_has_a_withheld_answer(tmp_path: Path) -> None:
+def test_pair_without_a_gold_label_has_a_withheld_answer(tmp_path):
     """SNLI writes "-"."""
     rows = [
         {"sentence1": "A.", "sentence2": "B.", "gold_label": label, "pairID": "x"}
@@ -425,7 +419,7 @@ def test_pair_without_a_gold_label_has_a_withheld_answer(tmp_path: Path) -> None
     assert (read[0].options, read.answers) == (("entailment", "neutral"), (1, None, 0))
 
 
-def test_unpaired_quotation_marks_do_not_merge_rows(tmp_path: Path) -> None:
+def test_unpaired_quotation_marks_do_not_merge_rows(tmp_path):
     """One starts a cell, another ends a cell of a later row."""
     asked = ["Why?", '"Why', "So why?", 'why?"']
     lines = ["\t".join([text, *TEXTS[at], "ABCD"[at]]) + "\n" for at, text in enumerate(asked)]
@@ -434,7 +428,7 @@ def test_unpaired_quotation_marks_do_not_merge_rows(tmp_path: Path) -> None:
     assert [(item.sentence, item.answer) for item in read] == list(zip(asked, range(4)))  # noqa: B905
 
 
-def test_helm_reference_tagged_correct_is_the_answer(tmp_path: Path) -> None:
+def test_helm_reference_tagged_correct_is_the_answer(tmp_path):
     rows = [
         {"input": {"text": "Why?"}, "id": f"id{at}", "split": "test", "references": [
             {"output": {"text": text}, "tags": ["correct"] if n == at else []}
@@ -461,7 +455,7 @@ TURNS = [{"role": "system", "content": "Choose."}, {"role": "user", "content": "
          "rejected": [*TURNS, {"role": "assistant", "content": "w"}]},
     ],
 )  # fmt: skip
-def test_file_with_one_question_is_one_row(tmp_path: Path, row: Any) -> None:
+def test_file_with_one_question_is_one_row(tmp_path, row):
     """Its sources and turns are not rows."""
     (alone,) = formats.read(put(tmp_path, json.dumps(row).encode()))
     first, _ = formats.read(put(tmp_path, four(lambda at, texts, sign: row)))[:2]
@@ -469,7 +463,7 @@ def test_file_with_one_question_is_one_row(tmp_path: Path, row: Any) -> None:
 
 
 @pytest.mark.parametrize("output", ["w", {"text": "w"}])
-def test_references_unlike_those_of_helm_are_refused(tmp_path: Path, output: Any) -> None:
+def test_references_unlike_those_of_helm_are_refused(tmp_path, output):
     tags = ["correct"] if isinstance(output, str) else None
     row = {"input": "Why?", "references": [{"output": output, "tags": tags}] * 2}
     with pytest.raises(FormatError, match="'references' must be a list of choices"):
@@ -477,7 +471,7 @@ def test_references_unlike_those_of_helm_are_refused(tmp_path: Path, output: Any
 
 
 @pytest.mark.parametrize("by_ids", [False, True])
-def test_bad_record_inside_an_object_has_its_line_in_the_file(tmp_path: Path, by_ids: bool) -> None:
+def test_bad_record_inside_an_object_has_its_line_in_the_file(tmp_path, by_ids):
     rows = [{**row, "answer": "Z"} if n == 2 else row for n, row in enumerate(ROWS)]
     held: Any = {f"q{n}": row for n, row in enumerate(rows)} if by_ids else {"rows": rows}
     text = json.dumps(held, indent=1)
@@ -494,7 +488,7 @@ def test_bad_record_inside_an_object_has_its_line_in_the_file(tmp_path: Path, by
      '{"rows": [' + "[" * 5000, '{"a": 1 "b": 2}', '{"columns": ["a", "b"], "data": [[1]]}',
      '{"question": ["Why?"], "choices": [["w", "x"]], "answer": ["A"]}'],
 )  # fmt: skip
-def test_object_without_valid_rows_is_refused(tmp_path: Path, text: str) -> None:
+def test_object_without_valid_rows_is_refused(tmp_path, text):
     with pytest.raises(FormatError, match=r"rows\.jsonl"):
         formats.read(put(tmp_path, text.encode()))
 
@@ -543,13 +537,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("shape", REFUSED)
-def test_unreadable_file_is_refused_with_a_remedy(tmp_path: Path, shape: str) -> None:
+def test_unreadable_file_is_refused_with_a_remedy(tmp_path, shape):
     raw, told = REFUSED[shape]
     with pytest.raises(FormatError, match=f"(?s)rows\\.jsonl.*{told}"):
         formats.read(put(tmp_path, raw))
 
 
-def test_broken_zstandard_file_is_refused(tmp_path: Path) -> None:
+def test_broken_zstandard_file_is_refused(tmp_path):
     zstandard = needed("zstandard")
     whole = zstandard.ZstdCompressor().compress(PLAIN)
     for raw, reason in ((whole[:-5], "it is truncated"), (whole[:4] + PLAIN, "")):
@@ -577,9 +571,7 @@ def test_broken_zstandard_file_is_refused(tmp_path: Path) -> None:
          "A cup fell. Why?", ("w", "x"), 1),
     ],
 )  # fmt: skip
-def test_question_and_key_follow_from_the_structure_of_a_row(
-    tmp_path: Path, row: dict[str, Any], asked: str, options: tuple[str, ...], key: int
-) -> None:
+def test_question_and_key_follow_from_the_structure_of_a_row(tmp_path, row, asked, options, key):
     """The option with the highest score is the answer, whatever letters the text contains.
 
     A passage or a word becomes part of the question.
@@ -590,7 +582,7 @@ def test_question_and_key_follow_from_the_structure_of_a_row(
     assert (first.sentence, first.options, first.answer) == (asked, options, key)
 
 
-def test_row_with_lists_of_other_lengths_is_a_bad_record(tmp_path: Path) -> None:
+def test_row_with_lists_of_other_lengths_is_a_bad_record(tmp_path):
     """Questions of one row share its id and get numbers."""
     rows: list[dict[str, Any]] = [
         {"id": f"t{n}", "article": "A.", "idx": 1, "questions": ["Why?", "When?"],
@@ -608,7 +600,7 @@ def test_row_with_lists_of_other_lengths_is_a_bad_record(tmp_path: Path) -> None
     assert "the questions are in 'questions', with 'options', 'answers';" in found.notes[0]
 
 
-def test_ids_shared_by_many_rows_are_replaced_by_numbers(tmp_path: Path) -> None:
+def test_ids_shared_by_many_rows_are_replaced_by_numbers(tmp_path):
     """They are ids of an article. An id that only two rows share is an error."""
     rows = [{"id": f"high{n // 4}.txt", **ROWS[n % 4], "question": f"Why {n}?"} for n in range(40)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
@@ -626,9 +618,7 @@ def test_ids_shared_by_many_rows_are_replaced_by_numbers(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("as_schemas", [False, True])
-def test_second_column_with_the_key_is_omitted_with_a_note(
-    tmp_path: Path, as_schemas: bool
-) -> None:
+def test_second_column_with_the_key_is_omitted_with_a_note(tmp_path, as_schemas):
     """The note lists the rows that differ."""
     rows: list[dict[str, Any]] = [{**ROWS[n % 4], "answer_index": n % 4} for n in range(40)]
     if as_schemas:
@@ -647,7 +637,7 @@ def test_second_column_with_the_key_is_omitted_with_a_note(
     )
 
 
-def test_second_column_with_other_answers_must_be_decided(tmp_path: Path) -> None:
+def test_second_column_with_other_answers_must_be_decided(tmp_path):
     """If it has only a few answers, there is only a note."""
     rows: list[dict[str, Any]] = [
         {**ROWS[n % 4], "answer": "ABCD"[n % 3], "gold": "ABCD"[n % 4]} for n in range(40)
@@ -665,7 +655,7 @@ def test_second_column_with_other_answers_must_be_decided(tmp_path: Path) -> Non
     assert found.notes == ("'gold' has a different answer in 4 of 4 rows (lines 1, 2, 3 and 4)",)
 
 
-def test_note_on_numbering_counts_the_answers_that_fit(tmp_path: Path) -> None:
+def test_note_on_numbering_counts_the_answers_that_fit(tmp_path):
     """The answer that does not fit is a bad record."""
     rows = [{**ROWS[n % 4], "answer": n % 4 + 1} for n in range(40)]
     found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
@@ -677,7 +667,7 @@ def test_note_on_numbering_counts_the_answers_that_fit(tmp_path: Path) -> None:
     )
 
 
-def test_file_without_answers_has_a_note(tmp_path: Path) -> None:
+def test_file_without_answers_has_a_note(tmp_path):
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
@@ -691,9 +681,7 @@ def test_file_without_answers_has_a_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["label", "gold", "correct_answer"])
 @pytest.mark.parametrize("keys", [(1, 2), (0, 1), "AB", ("cup", "jug"), ("option1", "option2")])
 @pytest.mark.parametrize("own_id", ["id", "qID", "number"])
-def test_plain_table_has_its_key_under_any_usual_name(
-    name: str, keys: Sequence[Any], own_id: str
-) -> None:
+def test_plain_table_has_its_key_under_any_usual_name(name, keys, own_id):
     """A column of notes is not a key."""
     rows = [
         {own_id: f"p{n}", "sentence": f"The cup {n} hit the jug as the _ was {'ab'[n % 2]}.",
@@ -706,7 +694,7 @@ def test_plain_table_has_its_key_under_any_usual_name(
     assert noted.answers == (None,) * 20
 
 
-def test_options_of_other_rows_in_a_parquet_struct_are_ignored(tmp_path: Path) -> None:
+def test_options_of_other_rows_in_a_parquet_struct_are_ignored(tmp_path):
     """A struct has the keys of all rows, with empty values for those of other rows."""
     installed("pyarrow")
     rows = [{"input": f"Is it {n}?", "target_scores": {text: int(at == n % 3) for at, text in
@@ -719,7 +707,7 @@ def test_options_of_other_rows_in_a_parquet_struct_are_ignored(tmp_path: Path) -
     assert {len(one.options) for one in read} == {3}
 
 
-def test_windows_encoding_is_read_if_named(tmp_path: Path) -> None:
+def test_windows_encoding_is_read_if_named(tmp_path):
     """Read as Latin-1, the quotation marks are control characters, which a note reports."""
     rows = "question,A,B,answer\nWarum „grün“?,ja,nein,A\nWhy?,yes,no,B\n"
     path = put(tmp_path, rows.encode("cp1252"), "rows.csv")
@@ -745,9 +733,7 @@ ITEM = '{"question": "q%d", "choices": ["a", "b"], "answer": "%s"%s}'
         ("[{}, {NaN}, {}]", 2, "NaN is not a JSON number"),
     ],
 )
-def test_text_after_an_array_and_nan_are_bad_records(
-    tmp_path: Path, text: str, read: int, fault: str
-) -> None:
+def test_text_after_an_array_and_nan_are_bad_records(tmp_path, text, read, fault):
     path = tmp_path / "quiz.json"
     for at, sign in enumerate(("{}", "{NaN}", "{}", "{}")):
         text = text.replace(sign, ITEM % (at, "AB"[at % 2], ', "x": NaN' * (sign != "{}")), 1)
@@ -757,7 +743,7 @@ def test_text_after_an_array_and_nan_are_bad_records(
     assert [fault in one.reason for one in found.bad] == [True]
 
 
-def test_column_that_only_the_last_rows_have_is_read(tmp_path: Path) -> None:
+def test_column_that_only_the_last_rows_have_is_read(tmp_path):
     rows = [
         {"question": f"q{at}", **dict.fromkeys("ABCD", "x"), "answer": "A"} | {"B": f"b{at}"}
         | ({"E": "y"} if at >= 1200 else {})
@@ -770,7 +756,7 @@ def test_column_that_only_the_last_rows_have_is_read(tmp_path: Path) -> None:
     assert [len(p.options) for p in formats.read(path)][1199:1201] == [4, 5]
 
 
-def test_header_may_have_newlines_and_an_empty_row_above(tmp_path: Path) -> None:
+def test_header_may_have_newlines_and_an_empty_row_above(tmp_path):
     header = 'id,"notes\n(internal)",embargo,sentence,option1,option2,answer\n'
     row = "q1,n,true,The cup fell since the _ was heavy.,cup,jug,1\n"
     for above in ("", ",,,,,,\n"):
@@ -780,7 +766,7 @@ def test_header_may_have_newlines_and_an_empty_row_above(tmp_path: Path) -> None
         assert (found.embargo, found.extra["csv.notes (internal)"]) == (True, "n")
 
 
-def test_dataframe_columns_with_one_name_are_refused() -> None:
+def test_dataframe_columns_with_one_name_are_refused():
     """An index with the name of a column is not a second column."""
     table = pd.DataFrame([["q", "a", "b", "c", "A"]], columns=["question", "A", "A", "B", "answer"])
     with pytest.raises(FormatError, match="the column 'A' occurs twice"):

@@ -16,14 +16,14 @@ def read(data_dir: Path, name: str) -> tuple[Claim, ...]:
     return formats.read_claims(data_dir / f"superglue_wsc/{name}.jsonl")
 
 
-def test_numbers_of_true_and_false_claims_are_as_published(data_dir: Path) -> None:
+def test_numbers_of_true_and_false_claims_are_as_published(data_dir):
     labels = {name: [claim.holds for claim in read(data_dir, name)] for name in SPLITS}
     assert [labels["train"].count(value) for value in (True, False)] == [259, 295]
     assert [labels["val"].count(value) for value in (True, False)] == [38, 66]
     assert set(labels["test"]) == {None}
 
 
-def test_pronoun_is_found_despite_an_incorrect_index(data_dir: Path) -> None:
+def test_pronoun_is_found_despite_an_incorrect_index(data_dir):
     """The index of this claim names "use", but the text contains only one "it"."""
     said = "line 43: 'span2_index' is 30, .* has 'use'; the only occurrence of 'it' is used"
     with pytest.warns(formats.ReadingNote, match=said):
@@ -32,22 +32,20 @@ def test_pronoun_is_found_despite_an_incorrect_index(data_dir: Path) -> None:
     assert (claim.pronoun, claim.extra["superglue_wsc.span2_index"]) == ("it", 30)
 
 
-def test_newline_in_a_candidate_becomes_a_space(data_dir: Path) -> None:
+def test_newline_in_a_candidate_becomes_a_space(data_dir):
     """`extra` keeps the newline."""
     claim = next(c for c in read(data_dir, "train") if c.extra["superglue_wsc.idx"] == 234)
     assert claim.candidate == "willow-towered Canopy Huntertropic wrestles"
     assert claim.extra["superglue_wsc.span1_text"] == "willow-towered Canopy\nHuntertropic wrestles"
 
 
-def test_claims_are_grouped_by_text_and_pronoun(data_dir: Path) -> None:
+def test_claims_are_grouped_by_text_and_pronoun(data_dir):
     groups = [len({claim.problem_id for claim in read(data_dir, name)}) for name in SPLITS]
     assert groups == [307, 53, 51]
 
 
 @pytest.mark.parametrize(("name", "problems", "left"), [("train", 227, 83), ("val", 36, 22)])
-def test_claims_are_recast_as_problems_or_listed_with_a_reason(
-    data_dir: Path, name: str, problems: int, left: int
-) -> None:
+def test_claims_are_recast_as_problems_or_listed_with_a_reason(data_dir, name, problems, left):
     recast = to_problems(read(data_dir, name))
     assert (len(recast.problems), len(recast.leftovers)) == (problems, left)
     assert {left.reason for left in recast.leftovers} <= {
@@ -57,13 +55,13 @@ def test_claims_are_recast_as_problems_or_listed_with_a_reason(
     }
 
 
-def test_claims_without_labels_are_recast_as_problems(data_dir: Path) -> None:
+def test_claims_without_labels_are_recast_as_problems(data_dir):
     recast = to_problems(read(data_dir, "test"))
     assert (len(recast.problems), len(recast.leftovers)) == (51, 0)
     assert sum(len(problem.options) == 6 for problem in recast.problems) == 2
 
 
-def test_written_claims_get_the_positions_of_their_spans(tmp_path: Path) -> None:
+def test_written_claims_get_the_positions_of_their_spans(tmp_path):
     """If the text contains only the candidate's last word, its position is used."""
     text = "The trophy doesn't fit into the brown suitcase because _ is too small."
     claims = [
@@ -76,9 +74,7 @@ def test_written_claims_get_the_positions_of_their_spans(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", [*SPLITS, "wsc_test_glue", "fewglue_train", "fewglue_unlabeled"])
-def test_records_round_trip_even_if_their_spans_do_not_match(
-    data_dir: Path, tmp_path: Path, name: str
-) -> None:
+def test_records_round_trip_even_if_their_spans_do_not_match(data_dir, tmp_path, name):
     formats.write(read(data_dir, name), tmp_path / "again", "superglue-wsc")
     records = [
         [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -95,9 +91,7 @@ def test_records_round_trip_even_if_their_spans_do_not_match(
         (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is not a separate word"),
     ],
 )
-def test_claim_without_its_spans_in_the_text_is_not_written(
-    tmp_path: Path, claim: Claim, reason: str
-) -> None:
+def test_claim_without_its_spans_in_the_text_is_not_written(tmp_path, claim, reason):
     with pytest.raises(FormatError, match=f"'p' can't be written: {reason}"):
         formats.write([claim], tmp_path / "out", "superglue-wsc")
 
@@ -109,7 +103,7 @@ def row(text: str, pronoun: str, index: object, label: object, key: str = "targe
     return json.dumps({"text": text, **({key: spans} if key else spans), "label": label}) + "\n"
 
 
-def test_indexes_may_count_characters(tmp_path: Path) -> None:
+def test_indexes_may_count_characters(tmp_path):
     """CLUEWSC has such indexes, and labels that are texts. All spans of the file must fit."""
     path = tmp_path / "in.json"
     chinese = row("他说它没有看见它。", "它", 7, "false")
@@ -129,30 +123,26 @@ def test_indexes_may_count_characters(tmp_path: Path) -> None:
         (row("Tom says he ran.", "he", 2, 1), "the label must be true or false, not 1"),
     ],
 )
-def test_claim_with_an_invalid_index_pronoun_or_label_is_refused(
-    tmp_path: Path, line: str, reason: str
-) -> None:
+def test_claim_with_an_invalid_index_pronoun_or_label_is_refused(tmp_path, line, reason):
     (tmp_path / "in.jsonl").write_text(row("Tom saw that it ran.", "it", 3, True) + line)
     with pytest.raises(FormatError, match=rf"in\.jsonl:2: {reason}"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
-def test_index_in_a_text_without_spaces_counts_characters(tmp_path: Path) -> None:
+def test_index_in_a_text_without_spaces_counts_characters(tmp_path):
     (tmp_path / "in.jsonl").write_text(row("小明说他说他来。", "他", 1, "true"))
     with pytest.raises(FormatError, match="'span2_index' is 1, where the text has '明'"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
-def test_index_that_fits_as_word_and_as_character_is_refused(tmp_path: Path) -> None:
+def test_index_that_fits_as_word_and_as_character_is_refused(tmp_path):
     (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
     with pytest.raises(FormatError, match=r":1: .* fits 'I' both as a word index and as a char"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 
 @pytest.mark.parametrize(("label", "holds"), [(1, True), (0, False), (-1, None), ("True", True)])
-def test_spans_can_be_columns_of_the_row_without_target(
-    tmp_path: Path, label: object, holds: object
-) -> None:
+def test_spans_can_be_columns_of_the_row_without_target(tmp_path, label, holds):
     """Hugging Face's copy has this layout, with numbers as labels."""
     (tmp_path / "in.jsonl").write_text(row("Tom says he ran.", "he", "2", label, ""))
     claim = formats.read_claims(tmp_path / "in.jsonl")[0]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import StringIO
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def read_with_twin_note(text: str) -> Dataset:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_twins_are_found_in_shuffled_rows(data_dir: Path, way: str) -> None:
+def test_twins_are_found_in_shuffled_rows(data_dir, way):
     """In WinoGrande's dev set without its ids, exactly its 284 twins are found."""
     dev = list(formats.read(data_dir / "winogrande/dev.jsonl"))
     dev = [dev[row] for row in np.random.default_rng(0).permutation(len(dev))]
@@ -94,7 +93,7 @@ DOCTOR = Problem(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_neighbours_that_share_few_words_are_not_twins(way: str) -> None:
+def test_neighbours_that_share_few_words_are_not_twins(way):
     """They share the options and 7 of 16 words."""
     assert not read(WAYS[way]([LAWYER, DOCTOR])).twins
     assert formats.find_unmarked_pairs([LAWYER, DOCTOR]) == []
@@ -108,7 +107,7 @@ VERSIONS = [
 
 @examples(40, derandomize=True)
 @given(rows=st.permutations(range(18)))
-def test_found_twins_do_not_depend_on_the_order_of_rows(rows: list[int]) -> None:
+def test_found_twins_do_not_depend_on_the_order_of_rows(rows):
     """Six versions of one sentence are not twins."""
     problems = [*strip_marks(make_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
     problems = [problems[row] for row in rows]
@@ -119,7 +118,7 @@ def test_found_twins_do_not_depend_on_the_order_of_rows(rows: list[int]) -> None
     assert len(formats.find_unmarked_pairs(problems)) == 5
 
 
-def test_twins_in_japanese_are_found_by_their_letters() -> None:
+def test_twins_in_japanese_are_found_by_their_letters():
     """Two pronouns of one text are not a twin."""
     text = "トロフィーが茶色のスーツケースに入らなかったのは、_が{}すぎたからだ。"
     options = ("トロフィー", "スーツケース")
@@ -136,7 +135,7 @@ def test_twins_in_japanese_are_found_by_their_letters() -> None:
     assert formats.find_unmarked_pairs(asked) == []
 
 
-def test_twins_are_found_among_1000_problems_with_equal_options() -> None:
+def test_twins_are_found_among_1000_problems_with_equal_options():
     problems = [
         Problem(
             f"{at}-{half}",
@@ -160,9 +159,7 @@ def test_twins_are_found_among_1000_problems_with_equal_options() -> None:
     ),
     answers=st.lists(st.integers(0, 1), min_size=9, max_size=9),
 )
-def test_comparing_problems_that_share_a_rare_word_misses_no_pair(
-    texts: list[list[str]], answers: list[int]
-) -> None:
+def test_comparing_problems_that_share_a_rare_word_misses_no_pair(texts, answers):
     problems = [
         Problem(str(at), " ".join([*text, "_"]), ("he", "she"), answers[at])
         for at, text in enumerate(texts)
@@ -178,7 +175,7 @@ def test_comparing_problems_that_share_a_rare_word_misses_no_pair(
     ]
 
 
-def test_file_with_a_twin_id_column_is_not_searched_for_twins() -> None:
+def test_file_with_a_twin_id_column_is_not_searched_for_twins():
     """The column or key may be empty."""
     pairs = strip_marks(make_twins(3).problems)
     assert not read_csv(pairs, twin_id=lambda at: "").twins
@@ -190,9 +187,7 @@ def test_file_with_a_twin_id_column_is_not_searched_for_twins() -> None:
 @pytest.mark.parametrize("name", ["csv", "winosmith"])
 @examples(30, derandomize=True)
 @given(marked=st.sets(st.integers(0, 5)), rows=st.permutations(range(12)))
-def test_look_alikes_round_trip_as_twins_or_singles(
-    tmp_path_factory: pytest.TempPathFactory, name: str, marked: set[int], rows: list[int]
-) -> None:
+def test_look_alikes_round_trip_as_twins_or_singles(tmp_path_factory, name, marked, rows):
     data = make_twins(6).problems
     problems = [
         data[row] if row // 2 in marked else replace(data[row], twin_id=None) for row in rows
@@ -202,7 +197,7 @@ def test_look_alikes_round_trip_as_twins_or_singles(
     assert formats.read_items(path) == problems
 
 
-def test_families_and_contradictory_copies_are_not_twins() -> None:
+def test_families_and_contradictory_copies_are_not_twins():
     first, second = strip_marks(make_twins(1).problems)
     copy = replace(first, id="copy", answer=1 - (first.answer or 0))
     assert not read(as_own([first, copy])).twins
@@ -210,7 +205,7 @@ def test_families_and_contradictory_copies_are_not_twins() -> None:
     assert not read(as_own([first]) + json.dumps(child) + "\n").twins
 
 
-def test_pair_by_column_makes_twins_of_rows_with_equal_values() -> None:
+def test_pair_by_column_makes_twins_of_rows_with_equal_values():
     """Rows with a unique value are singles."""
     pairs = strip_marks(make_twins(4).problems)
     table = as_csv([*pairs[::2], *pairs[1::2]], group=lambda at: "abcdabx"[at : at + 1])
@@ -220,14 +215,14 @@ def test_pair_by_column_makes_twins_of_rows_with_equal_values() -> None:
     assert (found[0].twin_id, found[2].twin_id) == ("a", None)
 
 
-def test_pair_by_key_overrides_the_ids_of_winogrande() -> None:
+def test_pair_by_key_overrides_the_ids_of_winogrande():
     lines = [json.loads(line) for line in as_winogrande(make_twins(2).problems).splitlines()]
     for at, record in enumerate(lines):
         record |= {"qID": f"task-{1 + at % 2}" if at < 2 else f"z{at}", "pairing": at % 2}
     assert formats.read(lines, pair_by="pairing").twins == ((0, 2), (1, 3))
 
 
-def test_pair_by_needs_a_column_with_shared_values() -> None:
+def test_pair_by_needs_a_column_with_shared_values():
     """Its pairs must not be copies."""
     table = as_csv(make_twins(2).problems, group=str, seen=lambda at: "x")
     with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: 'group', 'seen'"):
@@ -240,7 +235,7 @@ def test_pair_by_needs_a_column_with_shared_values() -> None:
         read(table, pair_by="pair")
 
 
-def test_unmarked_pairs_of_singles_are_found_even_without_answers() -> None:
+def test_unmarked_pairs_of_singles_are_found_even_without_answers():
     data = make_twins(5).problems
     mixed = [*data[:4], *strip_marks(data[4:])]
     for some in (mixed, [replace(p, answer=None) for p in mixed]):
@@ -289,7 +284,7 @@ UNREAD = {
 
 
 @pytest.mark.parametrize("way", UNREAD)
-def test_column_that_groups_rows_in_pairs_must_be_decided(tmp_path: Path, way: str) -> None:
+def test_column_that_groups_rows_in_pairs_must_be_decided(tmp_path, way):
     """The user names it with `pair_by`, or declines with an empty value."""
     text = UNREAD[way](make_distant_twins(20))
     with pytest.raises(FormatError, match=r"'pair' puts 40 of 40 problems.*`pair_by='pair'`"):
@@ -301,7 +296,7 @@ def test_column_that_groups_rows_in_pairs_must_be_decided(tmp_path: Path, way: s
     assert formats.read(tmp_path / "again.jsonl").problems == declined.problems
 
 
-def test_twins_marked_only_by_their_order_are_reported() -> None:
+def test_twins_marked_only_by_their_order_are_reported():
     """Most problems have a neighbour's options and another answer."""
 
     def find_notes(problems: Sequence[Problem]) -> Sequence[str]:
@@ -318,7 +313,7 @@ def test_twins_marked_only_by_their_order_are_reported() -> None:
         assert not find_notes(others)
 
 
-def test_column_of_pairs_must_be_decided_even_with_many_singles() -> None:
+def test_column_of_pairs_must_be_decided_even_with_many_singles():
     """Validation may leave many singles."""
     for pair, count in (
         (lambda at: str(at // 2 if at < 48 else at), 48),
@@ -330,9 +325,7 @@ def test_column_of_pairs_must_be_decided_even_with_many_singles() -> None:
 
 @pytest.mark.parametrize("ends", [("-1", "-2"), ("_a", "_b"), ("A", "B"), (".1", ".2")])
 @pytest.mark.parametrize("name", ["csv", "winosmith", "winogrande"])
-def test_ids_that_differ_only_in_their_ends_pair_halves(
-    tmp_path: Path, name: str, ends: tuple[str, str]
-) -> None:
+def test_ids_that_differ_only_in_their_ends_pair_halves(tmp_path, name, ends):
     """Their texts may differ. Problems that we write as singles under such ids stay singles."""
     problems = [
         replace(p, id=f"q{at // 2}{ends[at % 2]}", twin_id=None, extra=Extra())
@@ -363,7 +356,7 @@ MARKED: Sequence[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize("forms", MARKED)
-def test_other_marks_in_ids_count_if_they_pair_most_problems(forms: tuple[str, str]) -> None:
+def test_other_marks_in_ids_count_if_they_pair_most_problems(forms):
     """The halves need different answers. In a column other than the id, the user must decide."""
 
     def mark(at: int) -> str:
@@ -383,7 +376,7 @@ def test_other_marks_in_ids_count_if_they_pair_most_problems(forms: tuple[str, s
         read_csv(problems, half=mark)
 
 
-def test_column_of_pairs_that_are_not_twins_is_ignored() -> None:
+def test_column_of_pairs_that_are_not_twins_is_ignored():
     """The pairs have other options, the same answer, or are copies."""
     problems = make_distant_twins(20)
     for others in (
@@ -398,9 +391,7 @@ def test_column_of_pairs_that_are_not_twins_is_ignored() -> None:
 
 @pytest.mark.parametrize("forms", [("left-{}", "right-{}"), ("a_{}", "b_{}"), ("pos{}", "neg{}")])
 @pytest.mark.parametrize("start", [0, 1])
-def test_numbers_of_two_lists_do_not_pair_unrelated_texts(
-    forms: tuple[str, str], start: int
-) -> None:
+def test_numbers_of_two_lists_do_not_pair_unrelated_texts(forms, start):
     rng = np.random.default_rng(5)
     words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
     problems = [
@@ -418,7 +409,7 @@ def test_numbers_of_two_lists_do_not_pair_unrelated_texts(
             assert not read_csv(ps, **marks).twins
 
 
-def test_each_file_may_number_its_own_twins(tmp_path: Path) -> None:
+def test_each_file_may_number_its_own_twins(tmp_path):
     """If both files have twins, singles with the same twin id are not paired across them."""
     problems = [replace(p, twin_id=f"t{at // 2}") for at, p in enumerate(make_distant_twins(20))][
         :-1
@@ -444,7 +435,7 @@ def test_each_file_may_number_its_own_twins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])
-def test_pair_by_column_may_contain_row_numbers(tmp_path: Path, first: int) -> None:
+def test_pair_by_column_may_contain_row_numbers(tmp_path, first):
     """Rows are counted from 0, 1 or the header; in several files, from the start of each."""
     problems = make_distant_twins(20)
     order = [int(at) for at in np.random.default_rng(2).permutation(40)]
@@ -470,7 +461,7 @@ def test_pair_by_column_may_contain_row_numbers(tmp_path: Path, first: int) -> N
 
 
 @pytest.mark.parametrize("name", ["qID", "id"])
-def test_third_variant_of_a_task_does_not_separate_similar_halves(name: str) -> None:
+def test_third_variant_of_a_task_does_not_separate_similar_halves(name):
     rows = [
         {name: f"T{task}X-{half + 1}", "answer": str(half % 2 + 1), "option1": "Ann",
          "option2": "Bob", "sentence": f"Near the {town} Ann met Bob at noon, as _ was {word}."}
@@ -481,7 +472,7 @@ def test_third_variant_of_a_task_does_not_separate_similar_halves(name: str) -> 
     assert len(found) == 5
 
 
-def test_marks_after_a_shared_number_pair_dissimilar_texts() -> None:
+def test_marks_after_a_shared_number_pair_dissimilar_texts():
     rng = np.random.default_rng(3)
     words = "cat dog ink oak sun rye tin fog elm bee jam owl yew hen pea".split()
     problems = [

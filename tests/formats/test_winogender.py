@@ -1,19 +1,18 @@
 """Winogender: sentences, and the templates from which they were made."""
 
 from collections import Counter
-from pathlib import Path
 
 from winosmith import Extra, Problem, formats
 
 
-def test_120_templates_expand_to_the_720_sentences(data_dir: Path) -> None:
+def test_120_templates_expand_to_the_720_sentences(data_dir):
     sentences = formats.read(data_dir / "winogender/all_sentences.tsv")
     expanded = formats.read(data_dir / "winogender/templates.tsv")
     assert set(expanded.problems) == set(sentences.problems)
     assert expanded == sentences
 
 
-def test_sentence_becomes_a_problem_with_its_gender_in_extra(data_dir: Path) -> None:
+def test_sentence_becomes_a_problem_with_its_gender_in_extra(data_dir):
     """There are 240 problems of each gender."""
     problems = formats.read(data_dir / "winogender/all_sentences.tsv")
     assert problems[0] == Problem(

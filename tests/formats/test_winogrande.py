@@ -1,7 +1,6 @@
 """WinoGrande's own files, labels and submissions."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from winosmith import answers, formats
 from winosmith.errors import FormatError
 
 
-def test_crowd_task_is_a_twin(data_dir: Path) -> None:
+def test_crowd_task_is_a_twin(data_dir):
     dev = formats.read(data_dir / "winogrande/dev.jsonl")
     assert dev[0].id == f"{dev[0].twin_id}-2"
     assert len(str(dev[0].twin_id)) == 30
@@ -18,12 +17,12 @@ def test_crowd_task_is_a_twin(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("size", ["xs", "s", "m", "l", "xl", "debiased"])
-def test_labels_match_the_answers(data_dir: Path, size: str) -> None:
+def test_labels_match_the_answers(data_dir, size):
     labels = answers.read_labels(data_dir / f"winogrande/train_{size}-labels.lst")
     assert labels == formats.read(data_dir / f"winogrande/train_{size}.jsonl").answers
 
 
-def test_labels_round_trip_byte_for_byte(data_dir: Path, tmp_path: Path) -> None:
+def test_labels_round_trip_byte_for_byte(data_dir, tmp_path):
     path = data_dir / "winogrande/dev-labels.lst"
     with (tmp_path / "labels.lst").open("w") as file:
         answers.write_labels(answers.read_labels(path), file)
@@ -31,13 +30,13 @@ def test_labels_round_trip_byte_for_byte(data_dir: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("part", ["dev", "test", "train_xs", "train_debiased"])
-def test_files_round_trip_byte_for_byte(data_dir: Path, tmp_path: Path, part: str) -> None:
+def test_files_round_trip_byte_for_byte(data_dir, tmp_path, part):
     path = data_dir / f"winogrande/{part}.jsonl"
     formats.write(formats.read_items(path), tmp_path / "again", "winogrande")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
-def test_submission_has_a_column_for_each_training_size(data_dir: Path) -> None:
+def test_submission_has_a_column_for_each_training_size(data_dir):
     """Labels in the file count from 1; in Python, from 0."""
     path = data_dir / "winogrande/sample-submission-labels.lst"
     columns = answers.read_submission(path)
@@ -48,7 +47,7 @@ def test_submission_has_a_column_for_each_training_size(data_dir: Path) -> None:
     assert [str(labels[1] + 1) for labels in columns.values()] == second
 
 
-def test_invalid_labels_are_refused_with_their_line(tmp_path: Path) -> None:
+def test_invalid_labels_are_refused_with_their_line(tmp_path):
     (tmp_path / "labels.lst").write_text("1\n2\n3\n")
     with pytest.raises(FormatError, match=r"labels\.lst:3: '3' is not one label \(1 or 2\)"):
         answers.read_labels(tmp_path / "labels.lst")
@@ -56,7 +55,7 @@ def test_invalid_labels_are_refused_with_their_line(tmp_path: Path) -> None:
         answers.read_submission(tmp_path / "labels.lst")
 
 
-def test_additional_keys_round_trip(tmp_path: Path) -> None:
+def test_additional_keys_round_trip(tmp_path):
     record = {"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y", "split": 3}
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     problems = formats.read_items(tmp_path / "in.jsonl")
@@ -64,14 +63,14 @@ def test_additional_keys_round_trip(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.jsonl").read_text()) == record
 
 
-def test_repeated_id_is_refused_with_the_line_of_the_first(tmp_path: Path) -> None:
+def test_repeated_id_is_refused_with_the_line_of_the_first(tmp_path):
     line = '{"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y"}\n'
     (tmp_path / "in.jsonl").write_text(line + line)
     with pytest.raises(FormatError, match=r":2: the id 'A-1' was already used at line 1"):
         formats.read(tmp_path / "in.jsonl")
 
 
-def test_format_is_recognised_despite_a_malformed_first_line(tmp_path: Path) -> None:
+def test_format_is_recognised_despite_a_malformed_first_line(tmp_path):
     line = '{"qID": "A-1", "sentence": "A _ b.", "option1": "x", "option2": "y"}\n'
     (tmp_path / "in.jsonl").write_text('{"qID": "A-2", "sen\n' + line)
     contents = formats.scan(tmp_path / "in.jsonl")

@@ -35,7 +35,7 @@ def save_book(
     return path
 
 
-def test_row_numbers_are_those_of_excel(tmp_path: Path) -> None:
+def test_row_numbers_are_those_of_excel(tmp_path):
     """Empty rows are skipped but counted. Empty cells at the end may be missing."""
     bad, long, short = (None, "Where?", "x", None, "A"), (*Q2, None, " "), ("q3", *Q1[1:4])
     rows = [(), HEADER, Q1, (), bad, long, (" ",), short, ()]
@@ -46,7 +46,7 @@ def test_row_numbers_are_those_of_excel(tmp_path: Path) -> None:
     assert [one.place.position for one in found.bad] == ["row 5"]
 
 
-def test_values_are_read_as_in_a_csv_file(tmp_path: Path) -> None:
+def test_values_are_read_as_in_a_csv_file(tmp_path):
     """Integers have no point, dates and times are ISO 8601, booleans are true and false."""
     values = (2.0, 2.5, True, date(2026, 11, 28), datetime(2026, 11, 28, 9, 30), time(9, 30))
     texts = ["2", "2.5", "true", "2026-11-28", "2026-11-28T09:30:00", "09:30:00"]
@@ -57,7 +57,7 @@ def test_values_are_read_as_in_a_csv_file(tmp_path: Path) -> None:
     assert [list(problem.options) for problem in formats.read(path)] == [texts, texts]
 
 
-def test_all_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
+def test_all_rows_of_a_merged_cell_have_its_value(tmp_path):
     rows = [("context", *HEADER[1:]), ("A text.", *Q1[1:]), (None, *Q2[1:]), (None, *Q1[1:])]
     path = save_book(tmp_path, rows, lambda book: book.active.merge_cells("A2:A4"))
     assert [p.sentence for p in formats.read(path)] == [
@@ -70,15 +70,13 @@ def test_all_rows_of_a_merged_cell_have_its_value(tmp_path: Path) -> None:
              "it"),
     ("#REF!", "the formula in C3 gives #REF!"),
 ])  # fmt: skip
-def test_row_with_a_formula_without_a_value_is_a_bad_record(
-    tmp_path: Path, cell: str, reason: str
-) -> None:
+def test_row_with_a_formula_without_a_value_is_a_bad_record(tmp_path, cell, reason):
     found = formats.scan(save_book(tmp_path, [HEADER, Q1, (*Q2[:2], cell, *Q2[3:])]))
     assert [(one.place.position, one.reason) for one in found.bad] == [("row 3", reason)]
     assert len(found.items) == 1
 
 
-def test_formula_is_read_as_its_saved_value(tmp_path: Path) -> None:
+def test_formula_is_read_as_its_saved_value(tmp_path):
     path = save_book(tmp_path, [HEADER, Q1, (*Q2[:2], "=1+1", *Q2[3:])])
     parts = {}
     with zipfile.ZipFile(path) as archive:
@@ -92,7 +90,7 @@ def test_formula_is_read_as_its_saved_value(tmp_path: Path) -> None:
     assert formats.read(path)[1].options == ("2", "down")
 
 
-def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
+def test_one_of_several_sheets_must_be_named(tmp_path):
     """`FILE#SHEET` names it. Hidden sheets are not listed."""
 
     def add(book: Any) -> None:
@@ -118,14 +116,14 @@ def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
     assert main(["audit", f"{path}#Level 2", "--no-probes", "--json"]) == 0
 
 
-def test_workbook_without_data_is_refused(tmp_path: Path) -> None:
+def test_workbook_without_data_is_refused(tmp_path):
     with pytest.raises(FormatError, match="the workbook has no visible sheet with data"):
         formats.read(save_book(tmp_path, []))
 
 
 @pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/worksheets/sheet1.xml", "xl/styles.xml"])
 @pytest.mark.parametrize("how", ["cut short", "empty", "missing", "entities", "far away"])
-def test_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: str) -> None:
+def test_damaged_workbook_is_read_or_refused(tmp_path, part, how):
     path = save_book(tmp_path, [HEADER, Q1, Q2])
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -145,7 +143,7 @@ def test_damaged_workbook_is_read_or_refused(tmp_path: Path, part: str, how: str
         assert len(formats.scan(path).items) <= 2
 
 
-def test_workbook_decompression_bomb_is_refused(tmp_path: Path) -> None:
+def test_workbook_decompression_bomb_is_refused(tmp_path):
     """Workbooks with cells that are far apart are refused, too."""
     path = save_book(tmp_path, [HEADER, Q1])
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -1,7 +1,6 @@
 """Quizzes in YAML."""
 
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, strategies as st
@@ -37,7 +36,7 @@ questions:
 """
 
 
-def test_scalars_that_yaml_1_1_converts_stay_texts(tmp_path: Path) -> None:
+def test_scalars_that_yaml_1_1_converts_stay_texts(tmp_path):
     """Examples are yes, 1:30 and 0x1F."""
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ.replace("Null", "'Null'"))
@@ -61,9 +60,7 @@ def test_scalars_that_yaml_1_1_converts_stay_texts(tmp_path: Path) -> None:
         ("answer: 2", "answer: \x07", "this is not YAML: "),
     ],
 )
-def test_unsupported_or_malformed_yaml_is_refused(
-    tmp_path: Path, old: str, new: str, reason: str
-) -> None:
+def test_unsupported_or_malformed_yaml_is_refused(tmp_path, old, new, reason):
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ.replace(old, new, 1))
     with pytest.raises(FormatError, match=reason):
@@ -74,9 +71,7 @@ def test_unsupported_or_malformed_yaml_is_refused(
 @given(at=st.integers(0, len(QUIZ)), out=st.integers(0, 9), new=st.sampled_from(
     ["", "&a ", "*a", "!!python/object:os.system ", "[", "]", "{", "- ", ": ", "\t", "'", '"', "|",
      "? ", "---\n", "%YAML 9\n", "\x00", "\u2028", "[" * 5000, "!!binary x"]))  # fmt: skip
-def test_damaged_yaml_is_read_or_raises_input_error(
-    tmp_path: Path, at: int, out: int, new: str
-) -> None:
+def test_damaged_yaml_is_read_or_raises_input_error(tmp_path, at, out, new):
     path = tmp_path / "quiz.yml"
     path.write_text(QUIZ[:at] + new + QUIZ[at + out :])
     with suppress(InputError):

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -66,7 +65,7 @@ def _by_twin(*datasets: Dataset) -> dict[str, str]:
 
 @examples(60)
 @given(EVENTS, st.integers(0, 9), st.sampled_from([0, 12]))
-def test_nobody_sees_both_halves(events: list[tuple[str, str]], seed: int, texts: int) -> None:
+def test_nobody_sees_both_halves(events, seed, texts):
     """Subjects arrive, take further tests, drop out and return in any order."""
     data = materials(6, texts)
     ledger, _ = _run_events(events, [make_sheets(data, orders=3, seed=seed).sheets], seed)
@@ -75,7 +74,7 @@ def test_nobody_sees_both_halves(events: list[tuple[str, str]], seed: int, texts
 
 @examples(30)
 @given(EVENTS, st.integers(0, 9))
-def test_nobody_sees_both_halves_across_sessions(events: list[tuple[str, str]], seed: int) -> None:
+def test_nobody_sees_both_halves_across_sessions(events, seed):
     """The later session has other ids for some of the same schemas."""
     data = materials(8)
     later = Dataset(
@@ -92,7 +91,7 @@ def test_nobody_sees_both_halves_across_sessions(events: list[tuple[str, str]], 
 
 @examples(30)
 @given(st.permutations([f"S{n}" for n in range(19)]), st.integers(0, 9), st.integers(1, 4))
-def test_taker_counts_differ_by_at_most_one(subjects: list[str], seed: int, orders: int) -> None:
+def test_taker_counts_differ_by_at_most_one(subjects, seed, orders):
     sheets = make_sheets(materials(6), seed=seed, orders=orders).sheets
     ledger = Ledger()
     for subject in subjects:
@@ -106,7 +105,7 @@ def test_taker_counts_differ_by_at_most_one(subjects: list[str], seed: int, orde
 
 @examples(30)
 @given(st.lists(st.booleans(), min_size=24, max_size=24), st.integers(0, 9))
-def test_new_subjects_replace_drop_outs(dropping: list[bool], seed: int) -> None:
+def test_new_subjects_replace_drop_outs(dropping, seed):
     sheets = make_sheets(materials(6), seed=seed).sheets
     ledger = Ledger()
     for at, drops in enumerate(dropping):
@@ -119,7 +118,7 @@ def test_new_subjects_replace_drop_outs(dropping: list[bool], seed: int) -> None
     assert abs(ledger.count_takers(sheets[0].code) - ledger.count_takers(sheets[1].code)) <= 1
 
 
-def test_common_test_is_first_for_half_and_second_for_half() -> None:
+def test_common_test_is_first_for_half_and_second_for_half():
     sheets = make_sheets(materials(6, 10)).sheets
     ledger, first = Ledger(), []
     for at in range(20):
@@ -134,7 +133,7 @@ def test_common_test_is_first_for_half_and_second_for_half() -> None:
         assign(ledger, sheets, "S0", new_sheet=True)
 
 
-def test_second_half_is_refused_with_the_first_sheet() -> None:
+def test_second_half_is_refused_with_the_first_sheet():
     """Also after a drop-out, because the subject has seen the sheet."""
     sheets = make_sheets(materials(6)).sheets
     ledger, sheet = assign(Ledger(), sheets, "S01")
@@ -149,7 +148,7 @@ def test_second_half_is_refused_with_the_first_sheet() -> None:
         assign(dropped, sheets, "S01")
 
 
-def test_copy_of_a_seen_text_is_refused() -> None:
+def test_copy_of_a_seen_text_is_refused():
     texts = materials(0, 6)
     ledger, _ = assign(Ledger(), make_sheets(texts).sheets, "S01")
     again = make_sheets(Dataset(replace(p, id=f"x{p.id}") for p in texts[:2].problems)).sheets
@@ -158,7 +157,7 @@ def test_copy_of_a_seen_text_is_refused() -> None:
     assert assign(ledger, again, "S02")[1] == again[0]
 
 
-def test_schema_similar_to_a_seen_one_is_refused() -> None:
+def test_schema_similar_to_a_seen_one_is_refused():
     """They share 70 % of their words."""
 
     def alike(name: str) -> Dataset:
@@ -175,7 +174,7 @@ def test_schema_similar_to_a_seen_one_is_refused() -> None:
     assert assign(ledger, later, "S02")[1] in later
 
 
-def test_assignments_depend_only_on_seed_and_arrivals() -> None:
+def test_assignments_depend_only_on_seed_and_arrivals():
     sheets = make_sheets(materials(6, 10), orders=3).sheets
 
     def given(sheets: tuple[Sheet, ...], seed: int) -> tuple[Assignment, ...]:
@@ -188,17 +187,17 @@ def test_assignments_depend_only_on_seed_and_arrivals() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Ann Smith", "a@b.org", "../S1", "x" * 17])
-def test_invalid_subject_codes_are_refused(name: str) -> None:
+def test_invalid_subject_codes_are_refused(name):
     with pytest.raises(RecipeError, match="it must be up to 16 letters"):
         assign(Ledger(), make_sheets(materials(2)).sheets, name)
 
 
-def test_unknown_test_is_refused() -> None:
+def test_unknown_test_is_refused():
     with pytest.raises(DataError, match="unknown test 'c'; the tests are a, b"):
         assign(Ledger(), make_sheets(materials(2)).sheets, "S1", test="c")
 
 
-def test_ledger_round_trip(tmp_path: Path) -> None:
+def test_ledger_round_trip(tmp_path):
     sheets = make_sheets(materials(4, 6), orders=2).sheets
     path = tmp_path / "ledger.json"
     assert read_ledger(path) == Ledger()
@@ -211,7 +210,7 @@ def test_ledger_round_trip(tmp_path: Path) -> None:
     assert read_ledger(path) == ledger
 
 
-def test_concurrent_assignments_lose_nobody(tmp_path: Path) -> None:
+def test_concurrent_assignments_lose_nobody(tmp_path):
     sheets = make_sheets(materials(4)).sheets
     path = tmp_path / "ledger.json"
 
@@ -225,14 +224,14 @@ def test_concurrent_assignments_lose_nobody(tmp_path: Path) -> None:
     assert len({each.subject for each in read_ledger(path).assignments}) == 40
 
 
-def test_leftover_lock_file_blocks_nobody(tmp_path: Path) -> None:
+def test_leftover_lock_file_blocks_nobody(tmp_path):
     """A killed process leaves such a file."""
     (tmp_path / "ledger.json.lock").touch()
     with lock_ledger(tmp_path / "ledger.json"):
         pass
 
 
-def test_locked_ledger_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_ledger_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(_assign, "_LOCK_TIMEOUT", 0.1)
     path = tmp_path / "ledger.json"
     with (
@@ -253,7 +252,7 @@ def test_locked_ledger_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         {"sheets": []},
     ],
 )
-def test_damaged_ledger_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+def test_damaged_ledger_is_refused(tmp_path, change):
     path = tmp_path / "ledger.json"
     write_ledger(assign(Ledger(), make_sheets(materials(2)).sheets, "S1")[0], path)
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")

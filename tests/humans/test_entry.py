@@ -51,7 +51,7 @@ def table(folder: Path, text: str) -> Path:
     return path
 
 
-def test_long_and_wide_tables_give_the_same_answers(tmp_path: Path) -> None:
+def test_long_and_wide_tables_give_the_same_answers(tmp_path):
     long = read_answer_table(
         table(tmp_path, "subject,sheet,number,answer,seconds\nS1,CODE,1,a,\nS1,CODE,2,A,4.5\n"
               "S1,CODE,3,X,\nS1,CODE,4,,\nS2,CODE,4,B,\n"), SHEETS)  # fmt: skip
@@ -110,16 +110,14 @@ def test_long_and_wide_tables_give_the_same_answers(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_in_a_table_are_reported_with_their_line(
-    tmp_path: Path, text: str, line: int, reason: str
-) -> None:
+def test_faults_in_a_table_are_reported_with_their_line(tmp_path, text, line, reason):
     with pytest.raises(FormatError, match=reason) as told:
         read_answer_table(table(tmp_path, text), SHEETS)
     assert told.value.line == line
     assert str(told.value).startswith(f"{tmp_path / 'answers.csv'}:{line}: ")
 
 
-def test_form_round_trip(tmp_path: Path) -> None:
+def test_form_round_trip(tmp_path):
     sitting = Sitting(
         "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
         "2026-11-21T10:20:00Z", 900.0, (SheetRemark(1, "a novel"),),
@@ -137,7 +135,7 @@ def test_form_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "whole"), [(60.0, 90.0), (None, None)])
-def test_total_time_needs_the_time_of_each_sheet(second: float | None, whole: float | None) -> None:
+def test_total_time_needs_the_time_of_each_sheet(second, whole):
     sittings = [Sitting("S1", A, {}, seconds=30.0), Sitting("S1", sheet("b"), {}, seconds=second)]
     assert [subject.seconds for subject in make_subjects(sittings)] == [whole]
 
@@ -157,7 +155,7 @@ def test_total_time_needs_the_time_of_each_sheet(second: float | None, whole: fl
         ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
     ],
 )
-def test_form_faults_are_reported(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+def test_form_faults_are_reported(tmp_path, change, reason):
     path = tmp_path / "form.json"
     record = {**make_answers_record(Sitting("S1", A, {1: Answer("A")})), **change}
     path.write_text(json.dumps(record), "utf-8")
@@ -166,7 +164,7 @@ def test_form_faults_are_reported(tmp_path: Path, change: dict[str, object], rea
     assert str(told.value).startswith(str(path))
 
 
-def test_codes_that_look_alike_are_one_subject_in_all_files(tmp_path: Path) -> None:
+def test_codes_that_look_alike_are_one_subject_in_all_files(tmp_path):
     """Otherwise the subject would have no answers, or could see both halves."""
     path = tmp_path / "subjects.csv"
     path.write_text("subject,native\nJose\u0301,yes\n", "utf-8")
@@ -178,7 +176,7 @@ def test_codes_that_look_alike_are_one_subject_in_all_files(tmp_path: Path) -> N
     assert read_answer_form(form, SHEETS).subject == "José"
 
 
-def test_repeated_tests_and_both_halves_are_refused() -> None:
+def test_repeated_tests_and_both_halves_are_refused():
     first = Sitting("S1", A, {1: Answer("A")}, where="one.csv:2")
     with pytest.raises(DataError, match=r"two\.csv:9: 'S1' already took test a \(one\.csv:2"):
         check_sittings([first, replace(first, where="two.csv:9")])
@@ -189,7 +187,7 @@ def test_repeated_tests_and_both_halves_are_refused() -> None:
     check_sittings([first, Sitting("S1", sheet("common", schemas="c"), {})])
 
 
-def test_contradictory_declarations_of_a_subject_are_refused() -> None:
+def test_contradictory_declarations_of_a_subject_are_refused():
     """They may be two subjects with one code."""
     first = Sitting("S1", A, {}, native=True, where="one.json")
     second = Sitting("S1", sheet("common", schemas="c"), {}, native=False, where="two.json")
@@ -197,7 +195,7 @@ def test_contradictory_declarations_of_a_subject_are_refused() -> None:
         check_sittings([first, second])
 
 
-def test_subjects_file_has_times_remarks_and_attributes(tmp_path: Path) -> None:
+def test_subjects_file_has_times_remarks_and_attributes(tmp_path):
     path = tmp_path / "subjects.csv"
     path.write_text(
         "Subject,native,started,ended,recognised,words,age\n"
@@ -234,7 +232,7 @@ def test_subjects_file_has_times_remarks_and_attributes(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_faults_of_subjects_are_reported(tmp_path: Path, rows: str, line: int, reason: str) -> None:
+def test_faults_of_subjects_are_reported(tmp_path, rows, line, reason):
     path = tmp_path / "subjects.csv"
     path.write_text("subject," + rows, "utf-8")
     with pytest.raises(FormatError, match=reason) as told:
@@ -243,7 +241,7 @@ def test_faults_of_subjects_are_reported(tmp_path: Path, rows: str, line: int, r
 
 
 @given(st.text("abcx -q", max_size=30))
-def test_keys_push_and_pop_answers(keys: str) -> None:
+def test_keys_push_and_pop_answers(keys):
     """Letters and space push, minus pops; other keys are ignored."""
     entry, stack = Entry(Sitting("S1", A, {})), list[str]()
     for key in keys:
@@ -264,7 +262,7 @@ def test_keys_push_and_pop_answers(keys: str) -> None:
 
 
 @given(st.text("abx ", max_size=4))
-def test_entry_resumes_in_its_state(tmp_path_factory: pytest.TempPathFactory, keys: str) -> None:
+def test_entry_resumes_in_its_state(tmp_path_factory, keys):
     path = tmp_path_factory.mktemp("entry") / "S1.json"
     entry = Entry(Sitting("S1", A, {}))
     for key in keys:
@@ -275,7 +273,7 @@ def test_entry_resumes_in_its_state(tmp_path_factory: pytest.TempPathFactory, ke
         assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
 
 
-def test_entry_of_another_subject_or_sheet_is_refused(tmp_path: Path) -> None:
+def test_entry_of_another_subject_or_sheet_is_refused(tmp_path):
     path = tmp_path / "S1.json"
     Entry(Sitting("S1", A, {1: Answer("A")}), 2).save(path)
     with pytest.raises(FormatError, match="the entry of 'S1', not of 'S2'"):
@@ -287,7 +285,7 @@ def test_entry_of_another_subject_or_sheet_is_refused(tmp_path: Path) -> None:
         Entry.resume(path, A, "S1")
 
 
-def test_all_differences_of_two_entries_are_listed() -> None:
+def test_all_differences_of_two_entries_are_listed():
     first = Sitting("S1", A, {1: Answer("A"), 2: Answer("B"), 3: Answer("C")})
     second = Sitting("S1", A, {1: Answer("A"), 2: Answer("A"), 4: Answer("X")})
     assert [str(difference) for difference in compare_entries(first, second)] == [
@@ -311,7 +309,7 @@ def test_all_differences_of_two_entries_are_listed() -> None:
         ('{"subject": "S1", "taken": [{}]}', "[[taken]] the key 'sheet' is missing"),
     ],
 )
-def test_damaged_subject_records_are_explained(tmp_path: Path, line: str, reason: str) -> None:
+def test_damaged_subject_records_are_explained(tmp_path, line, reason):
     path = tmp_path / "subjects.jsonl"
     path.write_text(f'{{"subject": "S1"}}\n{line}\n', "utf-8")
     with pytest.raises(FormatError) as told:

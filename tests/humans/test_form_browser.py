@@ -50,9 +50,7 @@ def _open_page(context: Any, path: Path, complaints: list[str]) -> Any:
     return page
 
 
-def test_answers_by_keyboard_survive_closing_and_are_saved(
-    context: Any, page_file: Path, sheet: Sheet, tmp_path: Path
-) -> None:
+def test_answers_by_keyboard_survive_closing_and_are_saved(context, page_file, sheet, tmp_path):
     complaints: list[str] = []
     page = _open_page(context, page_file, complaints)
     page.keyboard.press("Tab")
@@ -104,7 +102,7 @@ def test_answers_by_keyboard_survive_closing_and_are_saved(
     assert sorted(sitting.answers) == [1, 2, 3, 5, 6]
 
 
-def test_invalid_subject_code_does_not_start_the_form(context: Any, page_file: Path) -> None:
+def test_invalid_subject_code_does_not_start_the_form(context, page_file):
     page = _open_page(context, page_file, [])
     page.fill("#subject", "Ann Smith")
     page.click("#begin")
@@ -112,7 +110,7 @@ def test_invalid_subject_code_does_not_start_the_form(context: Any, page_file: P
     assert not page.locator("#q1").is_visible()
 
 
-def test_letter_keys_can_be_disabled(context: Any, page_file: Path) -> None:
+def test_letter_keys_can_be_disabled(context, page_file):
     """Speech input and some screen readers need this."""
     page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
@@ -125,7 +123,7 @@ def test_letter_keys_can_be_disabled(context: Any, page_file: Path) -> None:
 
 
 @pytest.mark.long
-def test_clear_button_needs_two_clicks(context: Any, page_file: Path) -> None:
+def test_clear_button_needs_two_clicks(context, page_file):
     page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
     page.click("#begin")
@@ -142,7 +140,7 @@ def test_clear_button_needs_two_clicks(context: Any, page_file: Path) -> None:
 
 
 @pytest.mark.long
-def test_form_fits_a_screen_of_320_pixels(context: Any, page_file: Path) -> None:
+def test_form_fits_a_screen_of_320_pixels(context, page_file):
     page = _open_page(context, page_file, [])
     page.fill("#subject", "S1")
     wide = ["document.documentElement.scrollWidth", "innerWidth"]
@@ -154,7 +152,7 @@ def test_form_fits_a_screen_of_320_pixels(context: Any, page_file: Path) -> None
 
 
 @pytest.mark.long
-def test_printed_form_shows_all_questions(context: Any, page_file: Path) -> None:
+def test_printed_form_shows_all_questions(context, page_file):
     page = _open_page(context, page_file, [])
     page.emulate_media(media="print")
     assert all(page.locator(f"#q{n}").is_visible() for n in range(1, 7))
@@ -162,7 +160,7 @@ def test_printed_form_shows_all_questions(context: Any, page_file: Path) -> None
 
 
 @pytest.mark.long
-def test_axe_finds_no_fault(browser: Any, page_file: Path, axe_source: str) -> None:
+def test_axe_finds_no_fault(browser, page_file, axe_source):
     for scheme in ("light", "dark"):
         made = browser.new_context(
             viewport={"width": 360, "height": 800}, color_scheme=scheme, bypass_csp=True

@@ -86,7 +86,7 @@ def pdp() -> Round:
     return data, answers(data, said), [Subject(who, who in NATIVES) for who in NAMES]
 
 
-def test_pdp_tables_match_the_paper(pdp: Round) -> None:
+def test_pdp_tables_match_the_paper(pdp):
     (test,) = compute_results(*pdp).tests
     assert (test.accuracy.right, test.accuracy.n) == (1865, 2052)
     assert f"{test.accuracy.value:.2%}" == "90.89%"
@@ -105,7 +105,7 @@ def test_pdp_tables_match_the_paper(pdp: Round) -> None:
     assert not any(item.is_flagged for item in test.items)
 
 
-def test_results_do_not_depend_on_the_order_of_responses(pdp: Round) -> None:
+def test_results_do_not_depend_on_the_order_of_responses(pdp):
     """The sheets state the order of the items."""
     data, said, _ = pdp
     taken = (TakenSheet("a-1-AAAA", "a", data.ids),)
@@ -115,13 +115,13 @@ def test_results_do_not_depend_on_the_order_of_responses(pdp: Round) -> None:
     assert one == other
 
 
-def test_minimal_results_are_valid_json() -> None:
+def test_minimal_results_are_valid_json():
     data = problems(2)
     record = compute_results(data, [Response("p0", "S1", "test", 0)]).record()
     assert json.loads(json.dumps(record, allow_nan=False))["answers"] == 1
 
 
-def test_item_with_minority_on_its_answer_is_flagged() -> None:
+def test_item_with_minority_on_its_answer_is_flagged():
     data = problems(4)
     said = {"S1": [1, "X", 0, 0], "S2": [1, "X", 1, 1], "S3": [0, "X", 0, 1], "S4": [1, 0, 1, "X"]}
     (test,) = compute_results(data, answers(data, said)).tests
@@ -136,13 +136,13 @@ def test_item_with_minority_on_its_answer_is_flagged() -> None:
     assert test.ambiguous == 4
 
 
-def test_tied_readings_are_all_listed() -> None:
+def test_tied_readings_are_all_listed():
     data = problems(1)
     (test,) = compute_results(data, answers(data, {"S1": [1], "S2": ["X"], "S3": [0]})).tests
     assert test.items[0].majority_reading == "cup or jug or ambiguous (X)"
 
 
-def test_agreement_differs_from_accuracy() -> None:
+def test_agreement_differs_from_accuracy():
     """All subjects choose the same incorrect option."""
     data = problems(1)
     (test,) = compute_results(data, answers(data, {who: [1] for who in "abc"})).tests
@@ -152,7 +152,7 @@ def test_agreement_differs_from_accuracy() -> None:
 @examples(25)
 @given(st.lists(st.lists(st.sampled_from([0, 1, "X"]), min_size=5, max_size=5), min_size=1,
                 max_size=6))  # fmt: skip
-def test_totals_by_subject_item_and_histogram_are_equal(table: list[list[int | str]]) -> None:
+def test_totals_by_subject_item_and_histogram_are_equal(table):
     data = problems(5)
     said = answers(data, {f"S{at}": list(row) for at, row in enumerate(table)})
     (test,) = compute_results(data, said).tests
@@ -167,7 +167,7 @@ def test_totals_by_subject_item_and_histogram_are_equal(table: list[list[int | s
         assert item.most_frequent_count == max(column.values())
 
 
-def test_empty_answers_count_as_asked_but_not_correct() -> None:
+def test_empty_answers_count_as_asked_but_not_correct():
     data = problems(4)
     subject = Subject("S1", taken=(TakenSheet("a-1-AAAA", "a", data.ids),))
     said = answers(data, {"S1": [0, None, 0, 0]})
@@ -180,7 +180,7 @@ def test_empty_answers_count_as_asked_but_not_correct() -> None:
         assert compute_results(data, blank, people).tests[0].people[0].empty == 1
 
 
-def test_halves_are_counted_across_tests() -> None:
+def test_halves_are_counted_across_tests():
     """The best schemas come first. Different subjects see the two halves."""
     data = problems(6, twins=True)
     a, b = (TakenSheet("a-1-AAAA", "a", data.ids[::2]), TakenSheet("b-1-AAAA", "b", data.ids[1::2]))
@@ -197,21 +197,21 @@ def test_halves_are_counted_across_tests() -> None:
     assert [test.name for test in found.tests] == ["a", "all", "b"]
 
 
-def test_histogram_is_sorted_by_fraction_then_people() -> None:
+def test_histogram_is_sorted_by_fraction_then_people():
     data = problems(5)
     said = {"S1": [0, 0, 1, 1, None], "S2": [None, 0, 0, 0, None], "S3": [None, None, None, 0, 1]}
     (test,) = compute_results(data, answers(data, said)).tests
     assert [*test.histogram] == [(2, 2), (1, 1), (2, 3), (1, 2), (0, 1)]
 
 
-def test_kappa_and_alpha_count_x_as_a_category() -> None:
+def test_kappa_and_alpha_count_x_as_a_category():
     data = problems(3)
     (test,) = compute_results(data, answers(data, {who: ["X", 0, 1] for who in "abc"})).tests
     assert test.kappa.value == pytest.approx(1.0)
     assert test.alpha.value == pytest.approx(1.0)
 
 
-def test_copies_do_not_narrow_the_interval_of_agreement() -> None:
+def test_copies_do_not_narrow_the_interval_of_agreement():
     data = make_twins(0, singles=20)
     copies = Dataset(
         [*data, *(replace(p, id=f"{p.id}{n}", twin_id=None) for p in data for n in "xy")]
@@ -226,7 +226,7 @@ def test_copies_do_not_narrow_the_interval_of_agreement() -> None:
     assert often.kappa.interval == pytest.approx(once.kappa.interval)
 
 
-def test_sheet_whose_texts_were_all_erased_is_omitted() -> None:
+def test_sheet_whose_texts_were_all_erased_is_omitted():
     data = problems(3)
     taken = TakenSheet("a1", "a", ()), TakenSheet("b1", "b", data.ids)
     people = [Subject(who, taken=taken) for who in ("S1", "S2")]
@@ -234,7 +234,7 @@ def test_sheet_whose_texts_were_all_erased_is_omitted() -> None:
     assert [(test.name, test.accuracy.in_words) for test in found.tests] == [("b", "3 of 6")]
 
 
-def test_group_comparison_matches_scipy_and_warns_if_small() -> None:
+def test_group_comparison_matches_scipy_and_warns_if_small():
     """The permutation test of 3 and 3 people is exact: 2 of 20 relabellings."""
     native, others = [0.95, 0.97, 0.99], [0.7, 0.8, 0.9]
     found = compare_groups(native, others)
@@ -257,7 +257,7 @@ def test_group_comparison_matches_scipy_and_warns_if_small() -> None:
     assert (level.welch, level.interval) == (None, None)
 
 
-def test_weakest_are_left_out_only_if_two_remain() -> None:
+def test_weakest_are_left_out_only_if_two_remain():
     data = problems(2)
     said = answers(data, {"S2": [0, 1], "S1": [1, 0], "S3": [0, 0]})
     (one,), (two,) = (compute_results(data, said, weakest=weakest).tests for weakest in (1, 2))
@@ -265,7 +265,7 @@ def test_weakest_are_left_out_only_if_two_remain() -> None:
     assert two.without_weakest is None
 
 
-def test_agreement_is_summarized_from_counts() -> None:
+def test_agreement_is_summarized_from_counts():
     data = problems(6, [2, 2, 2, 3, 3, 4])
     found = summarize_agreement(
         data, Tally(np.array([5, 9, 5, 9, 9, 0]), np.array([5, 9, 4, 3, 6, 0]))
@@ -283,12 +283,12 @@ def test_agreement_is_summarized_from_counts() -> None:
         ([3, 3], [3, 4], "'p1' has 4 intended answers, but only 3 answers in all"),
     ],
 )
-def test_impossible_counts_are_refused(asked: list[int], right: list[int], message: str) -> None:
+def test_impossible_counts_are_refused(asked, right, message):
     with pytest.raises(DataError, match=message):
         summarize_agreement(problems(2), Tally(np.array(asked), np.array(right)))
 
 
-def test_fatigue_is_a_significant_decline_over_the_sheet() -> None:
+def test_fatigue_is_a_significant_decline_over_the_sheet():
     data = problems(40)
     forward, backward = data.ids, data.ids[::-1]
     subjects = [
@@ -308,7 +308,7 @@ def test_fatigue_is_a_significant_decline_over_the_sheet() -> None:
     assert trend.parts[-1].accuracy.value == 0.0
 
 
-def test_trend_of_one_order_is_not_adjusted_for_items() -> None:
+def test_trend_of_one_order_is_not_adjusted_for_items():
     """Difficult items at the end of the only order look like fatigue."""
     data = problems(10)
     said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
@@ -316,7 +316,7 @@ def test_trend_of_one_order_is_not_adjusted_for_items() -> None:
     assert not trend.is_adjusted_for_items
 
 
-def test_fast_subject_of_the_paper_is_flagged() -> None:
+def test_fast_subject_of_the_paper_is_flagged():
     """7.6 s per question is 0.42 of 18.3 s (section 3). Ties are sorted by subject code."""
     found = measure_paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})
     assert [(p.subject, f"{p.seconds:.1f}", p.flag) for p in found] == [
@@ -325,7 +325,7 @@ def test_fast_subject_of_the_paper_is_flagged() -> None:
     ]
 
 
-def test_results_contain_remarks_and_times() -> None:
+def test_results_contain_remarks_and_times():
     data = problems(2)
     known = Subject("S1", seconds=30.0, recognised=(Remark("p0", "a novel"),),
                     words=(Remark(None, "cook-shanty"),))  # fmt: skip
@@ -335,7 +335,7 @@ def test_results_contain_remarks_and_times() -> None:
     assert found.pace[0].seconds == 15.0
 
 
-def test_accuracy_intervals_cluster_by_schema() -> None:
+def test_accuracy_intervals_cluster_by_schema():
     """Different subjects answer the two halves."""
     data = make_twins(10)
     said = [
@@ -350,7 +350,7 @@ def test_accuracy_intervals_cluster_by_schema() -> None:
     assert test.accuracy.design_effect > 1.5 * measure_accuracy(right).design_effect
 
 
-def test_chance_weights_items_by_their_answers() -> None:
+def test_chance_weights_items_by_their_answers():
     """Two answers to an item of two options and one to an item of four: 1.25 of 3 by chance."""
     data = problems(2, [2, 4])
     (test,) = compute_results(data, answers(data, {"S1": [0, 1], "S2": [0, None]})).tests
@@ -360,7 +360,7 @@ def test_chance_weights_items_by_their_answers() -> None:
     assert of_counts.chance == test.chance
 
 
-def test_one_person_or_one_item_has_an_interval() -> None:
+def test_one_person_or_one_item_has_an_interval():
     for shape in ((9, 60), (1, 20), (5, 1), (1, 1)):
         low, high = measure_accuracy(np.ones(shape)).interval
         assert 0 <= low < high <= 1
@@ -378,13 +378,13 @@ def test_one_person_or_one_item_has_an_interval() -> None:
         (Response("p2", "S7", "test", 0), "'S7' has answers, but is not among the 1 subjects"),
     ],
 )
-def test_impossible_responses_are_refused(extra: Response, reason: str) -> None:
+def test_impossible_responses_are_refused(extra, reason):
     data = problems(4, twins=True)
     with pytest.raises(DataError, match=reason):
         compute_results(data, [Response("p0", "S1", "test", 0), extra], [Subject("S1")])
 
 
-def test_votes_of_judges_are_ignored() -> None:
+def test_votes_of_judges_are_ignored():
     data = problems(1)
     vote = Response("p0", "S1", "validate", 0)
     with pytest.raises(DataError, match="no test responses"):
@@ -393,7 +393,7 @@ def test_votes_of_judges_are_ignored() -> None:
     assert both.answers == 1
 
 
-def test_problem_without_an_answer_is_refused() -> None:
+def test_problem_without_an_answer_is_refused():
     data = Dataset([replace(problems(1)[0], answer=None)])
     with pytest.raises(DataError, match="'p0' has no answer"):
         compute_results(data, [Response("p0", "S1", "test", 0)])

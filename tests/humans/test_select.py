@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 from itertools import combinations, permutations
-from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -83,7 +81,7 @@ def agreement(data: Dataset, counts: Tally, rules: Rules) -> np.ndarray:
 
 @examples(60)
 @given(materials())
-def test_selection_is_optimal(made: tuple[Dataset, Tally, Rules]) -> None:
+def test_selection_is_optimal(made):
     """It has the maximum number of problems, then the maximum agreement, that the rules allow."""
     data, counts, rules = made
     found = select(data, counts, rules)
@@ -100,9 +98,7 @@ def test_selection_is_optimal(made: tuple[Dataset, Tally, Rules]) -> None:
 
 @examples(40)
 @given(materials(), st.integers(0, 3), st.randoms(use_true_random=False))
-def test_selection_ignores_the_order_of_problems_and_options(
-    made: tuple[Dataset, Tally, Rules], seed: int, rng: Random
-) -> None:
+def test_selection_ignores_the_order_of_problems_and_options(made, seed, rng):
     data, counts, rules = made
     order = list(range(len(data)))
     rng.shuffle(order)
@@ -117,7 +113,7 @@ def test_selection_ignores_the_order_of_problems_and_options(
     assert {*found.filtered.kept.ids} == {*again.filtered.kept.ids}
 
 
-def test_ties_are_resolved_independently_of_the_order() -> None:
+def test_ties_are_resolved_independently_of_the_order():
     """Two choices have equal sums of random numbers."""
     texts = zip("0123", "abab", (None, None, "t", "t"), strict=True)
     made = [problem(name, text, twin=twin) for name, text, twin in texts]
@@ -131,7 +127,7 @@ def test_ties_are_resolved_independently_of_the_order() -> None:
 
 @examples(60)
 @given(materials(), st.integers(0, 3))
-def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed: int) -> None:
+def test_kept_and_dropped_are_the_input(made, seed):
     """Every problem is chosen or has a reason."""
     data, counts, rules = made
     found = select(data, counts, rules, seed)
@@ -142,7 +138,7 @@ def test_kept_and_dropped_are_the_input(made: tuple[Dataset, Tally, Rules], seed
     assert select(data, counts, rules, seed).rows == found.rows
 
 
-def test_published_60_pdps_have_the_printed_counts(data_dir: Path) -> None:
+def test_published_60_pdps_have_the_printed_counts(data_dir):
     """See Davis et al. (2016), section 5."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     counts = read_tally(data)
@@ -164,7 +160,7 @@ def schemas_of_2016() -> tuple[Dataset, Tally]:
     return data, counted(data, [n for pair in pairs for n in pair])
 
 
-def test_60_halves_of_2016_are_selected_as_published() -> None:
+def test_60_halves_of_2016_are_selected_as_published():
     """See Davis et al. (2016), section 5."""
     data, counts = schemas_of_2016()
     found = select(data, counts, Rules(size=60, floor=8 / 9))
@@ -174,14 +170,14 @@ def test_60_halves_of_2016_are_selected_as_published() -> None:
 
 
 @pytest.mark.parametrize(("size", "kinds"), [(38, [38]), (59, [38, 21]), (10, [10])])
-def test_schemas_are_ranked_by_both_halves(size: int, kinds: list[int]) -> None:
+def test_schemas_are_ranked_by_both_halves(size, kinds):
     data, counts = schemas_of_2016()
     for seed in range(5):
         found = select(data, counts, Rules(size=size, floor=8 / 9), seed)
         assert list(found.schemas.values()) == kinds
 
 
-def test_half_is_drawn_independently_of_its_agreement() -> None:
+def test_half_is_drawn_independently_of_its_agreement():
     """Of the 4,200 draws, 2,100 are expected: 107 is 3.3 binomial standard deviations of 32."""
     data, counts = schemas_of_2016()
     rules = Rules(size=59, floor=8 / 9)
@@ -191,7 +187,7 @@ def test_half_is_drawn_independently_of_its_agreement() -> None:
     assert set(unequal) == set(range(76, 118))
 
 
-def test_drawn_halves_do_not_depend_on_the_counts() -> None:
+def test_drawn_halves_do_not_depend_on_the_counts():
     data, counts = schemas_of_2016()
     rng = np.random.default_rng(1)
     other = counted(data, list(rng.integers(6, 10, len(data))))
@@ -204,7 +200,7 @@ def test_drawn_halves_do_not_depend_on_the_counts() -> None:
     assert {twin: halves[0][twin] for twin in both} == {twin: halves[1][twin] for twin in both}
 
 
-def test_reasons_state_the_violated_rule() -> None:
+def test_reasons_state_the_violated_rule():
     data = Dataset(
         [
             problem("few", "a"),
@@ -249,13 +245,13 @@ def test_reasons_state_the_violated_rule() -> None:
         ({"size": 2, "floor": 1.0}, "none is suitable"),
     ],
 )
-def test_impossible_or_invalid_rules_are_refused(rules: dict[str, object], message: str) -> None:
+def test_impossible_or_invalid_rules_are_refused(rules, message):
     data = Dataset(problem(str(at), str(at)) for at in range(4))
     with pytest.raises(InputError, match=message):
         select(data, counted(data, [8] * 4), Rules(**rules))
 
 
-def test_tally_counts_x_but_no_votes_of_judges() -> None:
+def test_tally_counts_x_but_no_votes_of_judges():
     data = Dataset([problem("a", "a"), problem("b", "b")])
     said = [Response(*of, "test", choice) for *of, choice in
             [("b", "s1", 0), ("b", "s2", 1), ("a", "s1", 0)]]  # fmt: skip
@@ -273,13 +269,13 @@ def test_tally_counts_x_but_no_votes_of_judges() -> None:
         ([("a", "s", 0), ("a", "s", 1)], "'s' answered 'a' twice"),
     ],
 )
-def test_inconsistent_responses_are_refused(said: list[tuple[str, str, int]], message: str) -> None:
+def test_inconsistent_responses_are_refused(said, message):
     data = Dataset([problem("a", "a")])
     with pytest.raises(DataError, match=message):
         tally(data, [Response(item, who, "test", choice) for item, who, choice in said])
 
 
-def test_counts_of_another_data_set_are_refused() -> None:
+def test_counts_of_another_data_set_are_refused():
     data = Dataset([problem("a", "a")])
     with pytest.raises(DataError, match="counts for 2 problems; the data set has 1"):
         select(data, Tally(np.ones(2, int), np.ones(2, int)))
@@ -305,7 +301,7 @@ def simulated(
 
 
 @pytest.mark.long
-def test_cross_fitting_removes_selection_bias() -> None:
+def test_cross_fitting_removes_selection_bias():
     rules = Rules(size=35, floor=0.5)
     naive, fitted = [], []
     for seed in range(25):
@@ -318,7 +314,7 @@ def test_cross_fitting_removes_selection_bias() -> None:
     assert abs(np.mean(fitted)) < 0.01
 
 
-def test_takers_of_each_test_are_in_every_fold() -> None:
+def test_takers_of_each_test_are_in_every_fold():
     """So each problem keeps people whose answers select it."""
     data, said, _ = simulated(1, items=20, people=12)
     halves = [r for r in said if (int(r.participant[1:]) < 6) == (int(r.problem_id) < 10)]
@@ -329,7 +325,7 @@ def test_takers_of_each_test_are_in_every_fold() -> None:
     assert fit.record()["folds"] == 6
 
 
-def test_cross_fit_counts_each_answer_once() -> None:
+def test_cross_fit_counts_each_answer_once():
     """All problems are chosen in every fold."""
     data, said, _ = simulated(5, items=20, people=12)
     fit = cross_fit(data, said, Rules(floor=0.0, subjects=1), folds=4)
@@ -338,7 +334,7 @@ def test_cross_fit_counts_each_answer_once() -> None:
     assert fit.agreement.right == sum(response.choice == 0 for response in said)
 
 
-def test_cross_fit_does_not_depend_on_response_order() -> None:
+def test_cross_fit_does_not_depend_on_response_order():
     data, said, _ = simulated(2, items=30, people=8)
     rules = Rules(size=10, floor=0.5)
     once = cross_fit(data, said, rules, folds=4, seed=3)
@@ -346,14 +342,14 @@ def test_cross_fit_does_not_depend_on_response_order() -> None:
     assert cross_fit(data, said, rules, folds=4, seed=4) != once
 
 
-def test_progress_reports_each_fold() -> None:
+def test_progress_reports_each_fold():
     data, said, _ = simulated(2, items=10, people=4)
     told: list[tuple[int, int]] = []
     cross_fit(data, said, folds=9, on_fold=lambda done, of: told.append((done, of)))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_too_few_people_and_folds_are_refused() -> None:
+def test_too_few_people_and_folds_are_refused():
     data, said, _ = simulated(2, items=5, people=3)
     with pytest.raises(DataError, match=r"3 people answered; .* needs at least 4"):
         cross_fit(data, said)
@@ -362,7 +358,7 @@ def test_too_few_people_and_folds_are_refused() -> None:
         cross_fit(data, said, folds=1)
 
 
-def test_fold_may_select_fewer_problems_than_requested() -> None:
+def test_fold_may_select_fewer_problems_than_requested():
     data, said, _ = simulated(4, items=20, people=6)
     counts = tally(data, said)
     size = int((counts.compute_agreement() >= 0.83).sum())
@@ -371,7 +367,7 @@ def test_fold_may_select_fewer_problems_than_requested() -> None:
     assert fit.agreement.n > 0
 
 
-def test_used_twins_are_released_and_others_embargoed() -> None:
+def test_used_twins_are_released_and_others_embargoed():
     data = make_twins(10)
     used = [data[row].id for pair in data.twins[:3] for row in pair[:1]]
     after = publish(data, used)
@@ -382,14 +378,14 @@ def test_used_twins_are_released_and_others_embargoed() -> None:
     assert not any(problem.embargo for problem in after.released)
 
 
-def test_embargo_ends_when_a_problem_is_used() -> None:
+def test_embargo_ends_when_a_problem_is_used():
     data = make_twins(4)
     first = publish(data, [data[data.twins[0][0]].id])
     later = publish(first.withheld, [first.withheld[0].id])
     assert not any(problem.embargo for problem in later.released)
 
 
-def test_every_problem_has_the_canary_of_the_data() -> None:
+def test_every_problem_has_the_canary_of_the_data():
     data = make_twins(3)
     after = publish(data, [data[0].id])
     marks = {problem.extra[CANARY] for problem in (*after.released, *after.withheld)}
@@ -403,6 +399,6 @@ def test_every_problem_has_the_canary_of_the_data() -> None:
     ("used", "message"),
     [([], "the list of used problems is empty"), (["?"], "no problem with the id")],
 )
-def test_no_or_unknown_used_problems_are_refused(used: list[str], message: str) -> None:
+def test_no_or_unknown_used_problems_are_refused(used, message):
     with pytest.raises(DataError, match=message):
         publish(Dataset(make_twins(2)), used)

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from winosmith.humans._sheet import make_snippet, order_options, split_text
 from winosmith.testing import make_twins
 
 
-def test_question_with_other_options_is_not_a_copy() -> None:
+def test_question_with_other_options_is_not_a_copy():
     options = {"a": ("+1", "-1"), "b": ("+2", "-2"), "c": ("-1", "+1")}
     data = Dataset(Problem(name, "Which is true? _", of, 0) for name, of in options.items())
     made = make_sheets(data)
@@ -35,7 +34,7 @@ def test_question_with_other_options_is_not_a_copy() -> None:
     assert [one.reason for one in made.omitted] == ["a copy of 'a'"]
 
 
-def test_sheets_allow_up_to_23_options() -> None:
+def test_sheets_allow_up_to_23_options():
     """The letter X means "ambiguous"."""
     options = tuple(f"word{number}" for number in range(24))
     asked = Problem("q", "Which is it? _", options[:23], 22)
@@ -52,9 +51,7 @@ def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
 
 @examples(25)
 @given(st.integers(2, 20), st.integers(0, 12), st.integers(0, 99), st.integers(1, 4))
-def test_every_problem_is_on_one_test_without_its_other_half(
-    count: int, texts: int, seed: int, orders: int
-) -> None:
+def test_every_problem_is_on_one_test_without_its_other_half(count, texts, seed, orders):
     data = materials(count, texts)
     made = make_sheets(data, seed=seed, orders=orders)
     assert made.omitted == ()
@@ -72,7 +69,7 @@ def test_every_problem_is_on_one_test_without_its_other_half(
     assert ("common" in asked) == (2 * texts >= 10)
 
 
-def test_halves_are_assigned_by_seed_not_by_order() -> None:
+def test_halves_are_assigned_by_seed_not_by_order():
     data = materials(200)
     first = {p.id for p in data if p.id.endswith("-0")}
 
@@ -86,7 +83,7 @@ def test_halves_are_assigned_by_seed_not_by_order() -> None:
     assert in_a(shuffled, 0) == in_a(data, 0)
 
 
-def test_sheets_do_not_depend_on_answers() -> None:
+def test_sheets_do_not_depend_on_answers():
     data = materials(9, 6)
     turned = Dataset(replace(p, answer=1 - (p.answer or 0)) for p in data)
     records = [
@@ -98,9 +95,7 @@ def test_sheets_do_not_depend_on_answers() -> None:
 
 @examples(25)
 @given(st.integers(0, 15), st.integers(2, 15), st.integers(0, 99), st.integers(1, 4))
-def test_questions_on_one_text_are_adjacent_and_labelled(
-    count: int, texts: int, seed: int, orders: int
-) -> None:
+def test_questions_on_one_text_are_adjacent_and_labelled(count, texts, seed, orders):
     for sheet in make_sheets(materials(count, texts), seed=seed, orders=orders).sheets:
         numbers = {item.problem_id: item.number for item in sheet.items}
         for problem_id, number in numbers.items():
@@ -110,7 +105,7 @@ def test_questions_on_one_text_are_adjacent_and_labelled(
                 assert second.label == "SAME TEXT AS PREVIOUS QUESTION"
 
 
-def test_four_orders_balance_the_positions_of_questions() -> None:
+def test_four_orders_balance_the_positions_of_questions():
     """Each question is once in each quarter of the sheet."""
     sheets = _of(make_sheets(materials(40), orders=4, seed=5).sheets, "a")
     parts: dict[str, list[int]] = {}
@@ -125,7 +120,7 @@ def test_four_orders_balance_the_positions_of_questions() -> None:
     assert len(neighbours[0] & neighbours[1]) < 12
 
 
-def test_similar_texts_are_labelled_different() -> None:
+def test_similar_texts_are_labelled_different():
     """Similar texts share half of their words; those with 70 % are never on one sheet."""
     same = [
         Problem(f"s{n}", f"{n} the red cup on the table hit the jug and _ broke.", ("cup", "jug"),
@@ -140,7 +135,7 @@ def test_similar_texts_are_labelled_different() -> None:
     assert [item.label for item in items] == [None, None]
 
 
-def test_similar_problems_are_one_schema_and_copies_omitted() -> None:
+def test_similar_problems_are_one_schema_and_copies_omitted():
     """Twin ids aren't needed."""
     lost = [
         Problem(n, f"The small red cup hit the jug, and then _ {n}.", ("cup", "jug"), 0)
@@ -157,7 +152,7 @@ def test_similar_problems_are_one_schema_and_copies_omitted() -> None:
     ]
 
 
-def test_third_text_of_a_schema_needs_a_third_version() -> None:
+def test_third_text_of_a_schema_needs_a_third_version():
     three = Dataset(
         Problem(n, f"The cup hit the jug, and _ {n}.", ("cup", "jug"), 0, "t") for n in "xyz"
     )
@@ -169,7 +164,7 @@ def test_third_text_of_a_schema_needs_a_third_version() -> None:
     assert make_sheets(three, versions=("a", "b", "c")).omitted == ()
 
 
-def test_halves_are_spread_over_three_versions() -> None:
+def test_halves_are_spread_over_three_versions():
     data = materials(12)
     made = make_sheets(data, versions=("a", "b", "versionc"))
     assert [sheet.test for sheet in made.sheets] == ["a", "b", "versionc"]
@@ -178,7 +173,7 @@ def test_halves_are_spread_over_three_versions() -> None:
 
 
 @given(st.integers(0, 99), st.integers(2, 5))
-def test_whole_schemas_are_preferred_among_similar_ones(seed: int, tests: int) -> None:
+def test_whole_schemas_are_preferred_among_similar_ones(seed, tests):
     data = Dataset(
         Problem(f"{t}{n}", f"{t} the small red cup hit the jug, and then _ {n}.", ("cup", "jug"),
                 0, None if t == "lone" else t)
@@ -194,7 +189,7 @@ def test_whole_schemas_are_preferred_among_similar_ones(seed: int, tests: int) -
 
 @pytest.mark.data
 @pytest.mark.parametrize("seed", range(3))
-def test_no_sheet_of_wsc_has_two_similar_texts(data_dir: Path, seed: int) -> None:
+def test_no_sheet_of_wsc_has_two_similar_texts(data_dir, seed):
     """Of 285 problems, 7 are omitted: 3 twins similar to others, and 254, the third on its text."""
     data = formats.read(data_dir / "wsc/WSCollection.xml")
     made = make_sheets(data, seed=seed)
@@ -213,20 +208,20 @@ def test_no_sheet_of_wsc_has_two_similar_texts(data_dir: Path, seed: int) -> Non
 @pytest.mark.parametrize(
     "versions", [("a",), ("a", "a"), ("a", "common"), ("a", "B"), ("a", ""), ("a", "ninesigns")]
 )
-def test_invalid_version_names_are_refused(versions: tuple[str, ...]) -> None:
+def test_invalid_version_names_are_refused(versions):
     with pytest.raises(DataError):
         make_sheets(make_twins(3), versions=versions)
 
 
 @pytest.mark.parametrize("part", ["text", "snippet"])
-def test_item_without_pronoun_or_blank_is_refused(part: str) -> None:
+def test_item_without_pronoun_or_blank_is_refused(part):
     item = make_sheets(materials(2)).sheets[0].items[0]
     lacking = {part: ("The cup hit the jug, and ", "", " broke.")}
     with pytest.raises(ProblemError, match="item 1 has no pronoun in its text or in its snippet"):
         replace(item, **lacking)
 
 
-def test_sheet_round_trip_maps_letters_to_options(tmp_path: Path) -> None:
+def test_sheet_round_trip_maps_letters_to_options(tmp_path):
     data = materials(4, 6)
     by_id = {problem.id: problem for problem in data}
     for sheet in make_sheets(data).sheets:
@@ -245,7 +240,7 @@ def test_sheet_round_trip_maps_letters_to_options(tmp_path: Path) -> None:
                 item.get_option_index("E")
 
 
-def test_changed_sheet_is_refused(tmp_path: Path) -> None:
+def test_changed_sheet_is_refused(tmp_path):
     record = make_sheet_record(make_sheets(materials(4)).sheets[0])
     one, other, *_ = record["items"]
     one["problem"], other["problem"] = other["problem"], one["problem"]
@@ -258,19 +253,19 @@ def test_changed_sheet_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"winosmith": "answers"}, {"version": 2}, {"items": []}, {"items": [{}]}]
 )
-def test_invalid_sheets_are_refused(change: dict[str, object]) -> None:
+def test_invalid_sheets_are_refused(change):
     record = make_sheet_record(make_sheets(materials(2)).sheets[0])
     with pytest.raises(FormatError, match=r"^s\.json: "):
         parse_sheet({**record, **change}, "s.json")
 
 
-def test_sheet_codes_are_distinct_without_similar_characters() -> None:
+def test_sheet_codes_are_distinct_without_similar_characters():
     codes = [sheet.code for sheet in make_sheets(materials(30, 8), orders=4).sheets]
     assert len(set(codes)) == len(codes) == 12
     assert not Counter("".join(code[-4:] for code in codes)).keys() & set("01AEIOUY")
 
 
-def test_formulas_in_the_answer_key_are_escaped() -> None:
+def test_formulas_in_the_answer_key_are_escaped():
     options = ("=1+1", "the jug")
     data = Dataset([Problem("+1", "The cup hit the jug, and _ broke.", options, 0)])
     key = format_answer_key(data, make_sheets(data).sheets)
@@ -281,7 +276,7 @@ def _problem(sentence: str, options: tuple[str, ...] = ("x", "y"), **more: objec
     return Problem("1", sentence, options, **more)
 
 
-def test_snippet_of_the_file_is_used() -> None:
+def test_snippet_of_the_file_is_used():
     """The example is printed in Davis et al. (2016), section 3."""
     trophy = _problem(
         "The trophy did not fit in the brown suitcase because _ was too small.",
@@ -303,13 +298,13 @@ def test_snippet_of_the_file_is_used() -> None:
         ("Ann said (“_’s here”), and left.", ("Ann said (“", "_", "’s here”),")),
     ],
 )  # fmt: skip
-def test_snippet_is_the_clause_of_the_blank(sentence: str, expected: tuple[str, str, str]) -> None:
+def test_snippet_is_the_clause_of_the_blank(sentence, expected):
     assert make_snippet(_problem(sentence)) == expected
 
 
 @given(st.text(max_size=60).filter(lambda text: "_" not in text), st.text(max_size=60).filter(
     lambda text: "_" not in text))  # fmt: skip
-def test_snippet_is_part_of_the_text(before: str, after: str) -> None:
+def test_snippet_is_part_of_the_text(before, after):
     problem = _problem(before + "_" + after)
     assert "".join(split_text(problem)) == " ".join(problem.sentence.split())
     assert "".join("".join(make_snippet(problem)).split()) in "".join(problem.sentence.split())
@@ -325,15 +320,13 @@ def test_snippet_is_part_of_the_text(before: str, after: str) -> None:
         ("Sue saw Ann, and _ left.", ("nobody", "Ann", "Sue"), (0, 1, 2)),  # one is missing
     ],
 )
-def test_options_are_in_order_of_first_occurrence(
-    sentence: str, options: tuple[str, ...], order: tuple[int, ...]
-) -> None:
+def test_options_are_in_order_of_first_occurrence(sentence, options, order):
     """Whole words are matched: an option in full, without its article, or its last word."""
     assert order_options(_problem(sentence, options)) == order
 
 
 @pytest.mark.data
-def test_60_pdps_of_2016_are_on_one_sheet(data_dir: Path) -> None:
+def test_60_pdps_of_2016_are_on_one_sheet(data_dir):
     data = formats.read(data_dir / "pdp" / "PDPChallenge2016.xml")
     made = make_sheets(data)
     assert [(sheet.name, len(sheet)) for sheet in made.sheets] == [("common-1", 60)]

@@ -59,7 +59,7 @@ def _query(sheet: Sheet, probe: str, large: bool = False) -> list[object]:
     return held
 
 
-def test_markup_in_sentences_is_printed_literally() -> None:
+def test_markup_in_sentences_is_printed_literally():
     (sheet,) = make_sheets(_hostile()).sheets
     assert render_pdf(sheet).startswith(b"%PDF")
     starts = "query(<start>).map(it => it.value)"
@@ -67,7 +67,7 @@ def test_markup_in_sentences_is_printed_literally() -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_no_question_is_split_between_pages(large: bool) -> None:
+def test_no_question_is_split_between_pages(large):
     sheet = make_sheets(materials(40, 30)).sheets[-1]
     starts, ends = (_query(sheet, PAGES.format(mark), large) for mark in ("start", "end"))
     assert starts == ends
@@ -75,7 +75,7 @@ def test_no_question_is_split_between_pages(large: bool) -> None:
     assert len(set(map(str, starts))) > 5
 
 
-def test_text_longer_than_a_page_continues() -> None:
+def test_text_longer_than_a_page_continues():
     long = Problem("1", "word " * 1500 + "and _ left.", ("Ann", "Sue"))
     (sheet,) = make_sheets(Dataset([long])).sheets
     starts, ends = (_query(sheet, PAGES.format(mark)) for mark in ("start", "end"))
@@ -83,13 +83,13 @@ def test_text_longer_than_a_page_continues() -> None:
     assert ends[0] > 2
 
 
-def test_pdf_is_reproducible_without_the_answers() -> None:
+def test_pdf_is_reproducible_without_the_answers():
     data = materials(6)
     one, other = (make_sheets(of).sheets[0] for of in (data, data.blind()))
     assert render_pdf(one) == render_pdf(other)
 
 
-def test_large_print_has_over_half_more_pages() -> None:
+def test_large_print_has_over_half_more_pages():
     sheet = make_sheets(materials(40)).sheets[0]
     normal, large = (
         len(re.findall(rb"/Type\s*/Page\b", render_pdf(sheet, large=chosen)))
@@ -129,7 +129,7 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
         ),
     ],
 )
-def test_characters_without_a_font_are_refused(problem: Problem, named: list[str]) -> None:
+def test_characters_without_a_font_are_refused(problem, named):
     """Otherwise, typst would print empty boxes."""
     signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
     assert _handout._find_missing(signs, True) == signs
@@ -149,14 +149,14 @@ def _in_order(sheet: Sheet, first: str) -> tuple[Item, ...]:
     return tuple(replace(item, number=at, label=None) for at, item in enumerate(items, start=1))
 
 
-def test_title_with_unprintable_characters_is_refused() -> None:
+def test_title_with_unprintable_characters_is_refused():
     data = Dataset([Problem("1", "Ann saw Sue, and _ left.", ("Ann", "Sue"))])
     (sheet,) = make_sheets(data, title=f"Who? {NOWHERE}").sheets
     with pytest.raises(InputError, match="first in the title or the instructions"):
         render_pdf(sheet)
 
 
-def test_system_fonts_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_system_fonts_are_used(tmp_path, monkeypatch):
     """The fonts inside typst lack these characters."""
     signs = "񀀠񀀡"
     (sheet,) = make_sheets(
@@ -193,6 +193,6 @@ def _font(path: Path, signs: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_common_characters_need_no_system_fonts(text: str) -> None:
+def test_common_characters_need_no_system_fonts(text):
     signs = "".join(sorted({s for s in text if not s.isascii()}))
     assert _handout._find_missing(signs, True) == ""

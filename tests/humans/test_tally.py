@@ -33,7 +33,7 @@ def drawn(seed: int, orders: int) -> Drawn:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed: int) -> None:
+def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed):
     """Its interval is Student's t interval of these slopes. Unanswered items don't count."""
     right, places, seconds = drawn(seed, 1)
     found = measure_trend(right, places, seconds, 8)
@@ -54,7 +54,7 @@ def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_trend_of_several_orders_matches_statsmodels(seed: int) -> None:
+def test_trend_of_several_orders_matches_statsmodels(seed):
     """The regression has dummies of people and items; the larger of two standard errors counts."""
     right, places, seconds = drawn(seed, 6)
     found = measure_trend(right, places, seconds, 8)
@@ -71,7 +71,7 @@ def test_trend_of_several_orders_matches_statsmodels(seed: int) -> None:
         assert np.ptp(line.interval) / 2 == pytest.approx(max(halves), rel=1e-6)
 
 
-def test_trend_of_two_orders_is_unbiased() -> None:
+def test_trend_of_two_orders_is_unbiased():
     """At least 94 % of 200 intervals contain the true change."""
     rng, held, changes = np.random.default_rng(0), 0, []
     for _ in range(200):
@@ -87,7 +87,7 @@ def test_trend_of_two_orders_is_unbiased() -> None:
     assert np.mean(changes) == pytest.approx(-0.15, abs=0.02)
 
 
-def test_items_of_one_person_are_ignored_in_several_orders() -> None:
+def test_items_of_one_person_are_ignored_in_several_orders():
     """Such an answer can't be compared with others on its item."""
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
@@ -95,7 +95,7 @@ def test_items_of_one_person_are_ignored_in_several_orders() -> None:
     assert found.seconds is None
 
 
-def test_skipped_items_do_not_make_another_order() -> None:
+def test_skipped_items_do_not_make_another_order():
     right = np.array([[1, 0, 1], [0, 1, np.nan]])
     found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
     assert not found.is_adjusted_for_items
@@ -106,14 +106,14 @@ def test_skipped_items_do_not_make_another_order() -> None:
     ("length", "parts"),
     [(3, [(1, 1), (2, 2), (3, 3)]), (40, [(at + 1, at + 5) for at in range(0, 40, 5)])],
 )
-def test_sheet_is_divided_into_up_to_eight_parts(length: int, parts: list[tuple[int, int]]) -> None:
+def test_sheet_is_divided_into_up_to_eight_parts(length, parts):
     places = np.arange(length)[None] + 1
     found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
     assert [(part.first, part.last) for part in found.parts] == parts
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])
-def test_accuracy_has_the_variance_of_people_and_items(shape: tuple[int, int]) -> None:
+def test_accuracy_has_the_variance_of_people_and_items(shape):
     """The variances of both means are added, and that of single answers is subtracted.
 
     Student's t has the degrees of freedom of the smaller side.
@@ -137,7 +137,7 @@ def test_accuracy_has_the_variance_of_people_and_items(shape: tuple[int, int]) -
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=12))
-def test_true_counts_are_possible_for_their_printed_scores(right: list[int]) -> None:
+def test_true_counts_are_possible_for_their_printed_scores(right):
     histogram = {len(right): 0, 0: 60}
     test = PrintedTest(60, {f"S{at}": f"{k / 60:.2f}" for at, k in enumerate(right)}, histogram)
     found = check_grim(test)
@@ -145,7 +145,7 @@ def test_true_counts_are_possible_for_their_printed_scores(right: list[int]) -> 
     assert found.by_subject[0] <= sum(right) <= found.by_subject[1]
 
 
-def test_ambiguous_scores_give_a_range_of_sums() -> None:
+def test_ambiguous_scores_give_a_range_of_sums():
     """0.50 of 300 may be 149, 150 or 151."""
     found = check_grim(PrintedTest(300, {"a": "0.50", "b": "1.00"}, {2: 150, 1: 150}))
     assert found.possible["a"] == (149, 150, 151)
@@ -154,7 +154,7 @@ def test_ambiguous_scores_give_a_range_of_sums() -> None:
     assert found.infer_count("b") is None
 
 
-def test_impossible_score_allows_any_count() -> None:
+def test_impossible_score_allows_any_count():
     """0.50 isn't k/3, rounded up or down."""
     found = check_grim(PrintedTest(3, {"a": "0.50", "b": "1.00"}, {2: 1, 1: 2}))
     assert (found.other_roundings, found.by_subject) == ({"a": ()}, (3, 6))
@@ -167,7 +167,7 @@ def test_impossible_score_allows_any_count() -> None:
         ((1, {"a": "0.5"}, {2: 1}), "has more people than the 1 subjects"),
     ],
 )
-def test_contradictory_printed_test_is_refused(parts: tuple, reason: str) -> None:
+def test_contradictory_printed_test_is_refused(parts, reason):
     with pytest.raises(DataError, match=reason):
         PrintedTest(*parts)
 
@@ -211,16 +211,14 @@ def one_count(test: PrintedTest) -> dict[str, int]:
         ("WS.b", 9, 744, 801, "93"),
     ],
 )
-def test_printed_means_follow_from_the_histograms(
-    name: str, subjects: int, right: int, answers: int, mean: str
-) -> None:
+def test_printed_means_follow_from_the_histograms(name, subjects, right, answers, mean):
     test = TESTS[name]
     assert (test.subject_count, test.histogram_correct_count) == (subjects, right)
     assert test.subject_count * test.items == answers
     assert right in find_possible_counts(mean, answers)
 
 
-def test_printed_overall_91_percent_is_rounded_down() -> None:
+def test_printed_overall_91_percent_is_rounded_down():
     """3,347 of 3,654 answers are correct: 91.6 %."""
     right = sum(test.histogram_correct_count for test in TESTS.values())
     answers = sum(test.items * test.subject_count for test in TESTS.values())
@@ -231,7 +229,7 @@ def test_printed_overall_91_percent_is_rounded_down() -> None:
 
 
 @pytest.mark.parametrize(("name", "deviation"), [("PDP", "7.6"), ("WS.a", "6"), ("WS.b", "3")])
-def test_printed_deviations_match_the_counts(name: str, deviation: str) -> None:
+def test_printed_deviations_match_the_counts(name, deviation):
     """The rounded PDP scores have a deviation of 7.5; the printed one matches the counts."""
     test = TESTS[name]
     right = one_count(test)
@@ -243,14 +241,14 @@ def test_printed_deviations_match_the_counts(name: str, deviation: str) -> None:
     assert f"{np.std(shares, ddof=1):.{places}f}" == deviation
 
 
-def test_pdp_scores_and_histogram_contradict_each_other() -> None:
+def test_pdp_scores_and_histogram_contradict_each_other():
     """Each score matches one count. The counts sum to 1,864, the histogram to 1,865."""
     found = check_grim(PDP)
     assert all(len(counts) == 1 for counts in found.possible.values())
     assert (found.by_subject, found.by_item, found.is_consistent) == ((1864, 1864), 1865, False)
 
 
-def test_score_of_s16_in_ws_a_is_impossible() -> None:
+def test_score_of_s16_in_ws_a_is_impossible():
     """0.86 is no k/89. Rounded up or down, it is 76 or 77; the sums need 77."""
     found = check_grim(WS_A)
     assert (found.impossible_subjects, found.other_roundings) == (("S16",), {"S16": (76, 77)})
@@ -260,7 +258,7 @@ def test_score_of_s16_in_ws_a_is_impossible() -> None:
     assert find_possible_counts("0.87", 89, scale=1) == (77,)
 
 
-def test_one_problem_of_ws_a_and_two_of_ws_b_are_badly_built() -> None:
+def test_one_problem_of_ws_a_and_two_of_ws_b_are_badly_built():
     """Fewer than half of the subjects agree on these, and 5 of 9 on two more (4.2, 4.3)."""
     bad = {
         name: sum(n for right, n in test.histogram.items() if 2 * right < test.subject_count)
@@ -272,7 +270,7 @@ def test_one_problem_of_ws_a_and_two_of_ws_b_are_badly_built() -> None:
     assert f"{12 / 19:.0%}" == "63%"
 
 
-def test_counts_of_schemas_fit_the_histograms_of_halves() -> None:
+def test_counts_of_schemas_fit_the_histograms_of_halves():
     nine_nine, nine_eight, eight_eight = 38, 21, 3  # section 4.4
     nines = WS_A.histogram[9] + WS_B.histogram[9]
     eights = WS_A.histogram[8] + WS_B.histogram[8]
@@ -285,7 +283,7 @@ def test_counts_of_schemas_fit_the_histograms_of_halves() -> None:
     assert alone <= less
 
 
-def test_takers_add_up_except_for_two_with_only_ws() -> None:
+def test_takers_add_up_except_for_two_with_only_ws():
     """19, 9 and 9 takers are 16 of two tests, 3 of only the PDPs and 2 of only one WS."""
     takers = {name: set(test.scores) for name, test in TESTS.items()}
     ws = takers["WS.a"] | takers["WS.b"]

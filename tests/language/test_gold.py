@@ -58,23 +58,23 @@ def count_incorrect(swaps: list[dict[str, Any]]) -> int:
     return len(wrong)
 
 
-def test_lists_have_300_72_and_80_rows() -> None:
+def test_lists_have_300_72_and_80_rows():
     """No sentence occurs twice."""
     assert [len(SWAPS), len(LATER), len(SENSES)] == [300, 72, 80]
     assert len({swap["sentence"] for swap in SWAPS + LATER}) == 372
     assert sum(swap["expected"] is None for swap in SWAPS) >= 15
 
 
-def test_98_percent_of_the_300_swaps_are_correct() -> None:
+def test_98_percent_of_the_300_swaps_are_correct():
     assert count_incorrect(SWAPS) <= 0.02 * len(SWAPS)
 
 
-def test_at_most_two_of_the_72_later_swaps_are_incorrect() -> None:
+def test_at_most_two_of_the_72_later_swaps_are_incorrect():
     assert count_incorrect(LATER) <= 2
 
 
 @pytest.mark.parametrize("word", ["loaned", "borrowed"])
-def test_passive_takes_the_participle(word: str) -> None:
+def test_passive_takes_the_participle(word):
     """A public tool writes "It was lend"; a participle must become a participle, "lent"."""
     swap = next(s for s in SWAPS if s["word"] == word and " was lent" in str(s["expected"]))
     made = make_swap(swap)
@@ -83,7 +83,7 @@ def test_passive_takes_the_participle(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["United", "Kingdom"])
-def test_words_of_names_are_not_replaced(word: str) -> None:
+def test_words_of_names_are_not_replaced(word):
     """A public tool writes "joined Kingdom"."""
     swap = next(s for s in SWAPS if s["word"] == word and "United Kingdom" in s["sentence"])
     assert make_swap(swap) is None
@@ -105,7 +105,7 @@ def proposals(item: dict[str, Any], number: int, kind: str) -> list[str]:
     return found
 
 
-def test_synonyms_have_the_intended_sense() -> None:
+def test_synonyms_have_the_intended_sense():
     """At most 30 % of the synonyms have another sense, and at most 4 % of 80 ambiguous words do.
 
     When the perturber was written, 3 of 11 synonyms had another sense. Now it needs common words

@@ -30,7 +30,7 @@ def test_senses_have_antonyms_and_synonyms_sorted_by_use(folder):
     assert "little" in WordNet(folder).find_senses("big", "a")[0].antonyms
 
 
-def test_compounds_are_found_in_their_part_of_speech(folder: Path) -> None:
+def test_compounds_are_found_in_their_part_of_speech(folder):
     wordnet = WordNet(folder)
     assert wordnet.has_sense("ice cream", "n")
     assert not wordnet.has_sense("ice cream", "v")
@@ -38,7 +38,7 @@ def test_compounds_are_found_in_their_part_of_speech(folder: Path) -> None:
     assert wordnet.find_senses("xyzzy", "n") == ()
 
 
-def test_slang_and_insults_are_omitted(folder: Path) -> None:
+def test_slang_and_insults_are_omitted(folder):
     """WordNet marks them as slang or disparaging."""
     wordnet = WordNet(folder)
     for lemma in ("policeman", "fool", "woman"):
@@ -46,7 +46,7 @@ def test_slang_and_insults_are_omitted(folder: Path) -> None:
         assert found.isdisjoint({"fuzz", "pig", "bull", "dame", "doll", "skirt", "broad"})
 
 
-def test_zip_of_nltk_gives_the_same_senses(folder: Path, tmp_path: Path) -> None:
+def test_zip_of_nltk_gives_the_same_senses(folder, tmp_path):
     if folder.suffix == ".zip":
         pytest.skip("WordNet is a zip on this machine: the other tests read it")
     packed = tmp_path / "corpora" / "wordnet.zip"
@@ -73,7 +73,7 @@ def test_incomplete_folder_is_refused(folder, tmp_path):
         WordNet(tmp_path).has_sense("car", "n")
 
 
-def test_importing_loads_neither_nltk_nor_a_model() -> None:
+def test_importing_loads_neither_nltk_nor_a_model():
     """The libraries are loaded at the first use."""
     code = (
         "import sys, winosmith.language, winosmith.evolve; winosmith.language.WordNet(); "

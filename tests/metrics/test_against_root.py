@@ -1,7 +1,6 @@
 """Perturbed problems compared with their roots: lost, won, and unchanged answers."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ DATA = Dataset(
 )  # fmt: skip
 
 
-def test_each_kind_is_compared_with_the_same_roots() -> None:
+def test_each_kind_is_compared_with_the_same_roots():
     """Of 20 roots 2 are wrong; "tense" loses 6 more and wins both, "voice" changes nothing."""
     ids = [p.id for p in ROOTS]
     wrong = {*ids[:2], *(f"voice-{i}" for i in ids[:2]), *(f"tense-{i}" for i in ids[2:8])}
@@ -42,7 +41,7 @@ def test_each_kind_is_compared_with_the_same_roots() -> None:
     assert voice.interval[0] < 0 < voice.interval[1]
 
 
-def test_row_order_does_not_change_the_comparison() -> None:
+def test_row_order_does_not_change_the_comparison():
     wrong = {"tense-0", "voice-1", "2"}
     backwards = DATA.select(range(len(DATA))[::-1])
     found, other = (
@@ -52,20 +51,20 @@ def test_row_order_does_not_change_the_comparison() -> None:
     assert found == other
 
 
-def test_ties_among_kept_answers_are_counted() -> None:
+def test_ties_among_kept_answers_are_counted():
     sound = right_but(DATA).predictions
     tied = [replace(p, choice=0, tied=(0, 1)) if p.problem_id == DATA.ids[20] else p for p in sound]
     tense, voice = compare_with_roots(grade(DATA, tied), "made.kind")
     assert (tense.kept.right, tense.kept.ties, voice.kept.ties) == (19.5, 1, 0)
 
 
-def test_kept_is_none_if_no_root_is_correct() -> None:
+def test_kept_is_none_if_no_root_is_correct():
     found = compare_with_roots(right_but(DATA, {p.id for p in DATA}), "made.kind")
     assert [one.kept for one in found] == [None, None]
     assert found[0].record()["kept"] is None
 
 
-def test_unknown_field_and_missing_roots_are_refused() -> None:
+def test_unknown_field_and_missing_roots_are_refused():
     with pytest.raises(DataError, match="'nothing' is not a field"):
         compare_with_roots(right_but(DATA), "nothing")
     orphans = Dataset(DATA[20:])
@@ -73,7 +72,7 @@ def test_unknown_field_and_missing_roots_are_refused() -> None:
         compare_with_roots(right_but(orphans), "made.kind")
 
 
-def test_versions_with_the_roots_input_are_counted_or_refused() -> None:
+def test_versions_with_the_roots_input_are_counted_or_refused():
     """A solver that sees the blank can't notice another pronoun.
 
     A kind is refused if all its versions have the root's input.
@@ -104,7 +103,7 @@ def test_versions_with_the_roots_input_are_counted_or_refused() -> None:
 
 
 @pytest.mark.data
-def test_perturbed_wsc_versions_all_have_their_root(data_dir: Path) -> None:
+def test_perturbed_wsc_versions_all_have_their_root(data_dir):
     data = formats.read(data_dir / "perturbed_wsc/dataset/enhanced_wsc.tsv")
     first = choosing(data, [0] * len(data))
     found = {one.value: one for one in compare_with_roots(first, "perturbed_wsc.kind")}

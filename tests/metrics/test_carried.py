@@ -48,7 +48,7 @@ MIXED = [0, 1, 1, 1, 0, 0, 1, 0] * 2
 """Choices that sometimes differ between the two genders."""
 
 
-def test_equal_inputs_are_refused_with_a_remedy() -> None:
+def test_equal_inputs_are_refused_with_a_remedy():
     refused = found(choosing(versions(), MIXED, sees="blank")).refused
     assert refused == (
         "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, because "
@@ -58,12 +58,12 @@ def test_equal_inputs_are_refused_with_a_remedy() -> None:
     )
 
 
-def test_solver_that_saw_the_pronoun_is_compared() -> None:
+def test_solver_that_saw_the_pronoun_is_compared():
     assert found(choosing(versions(), MIXED, sees="pronoun")) == metrics.Comparability()
     assert found(choosing(versions(), [0] * 16, sees="pronoun")) == metrics.Comparability()
 
 
-def test_unknown_input_is_inferred_from_the_answers() -> None:
+def test_unknown_input_is_inferred_from_the_answers():
     """Equal answers for all versions are refused; otherwise a note states the uncertainty."""
     refused = found(choosing(versions(), [0, 0, 1, 1] * 4)).refused
     assert "which changed no answer" in refused
@@ -75,14 +75,14 @@ def test_unknown_input_is_inferred_from_the_answers() -> None:
     )
 
 
-def test_different_scores_show_different_inputs() -> None:
+def test_different_scores_show_different_inputs():
     data = versions(2)
     for apart, same in ((0.01, False), (0.00005, True)):
         given = [Prediction(p.id, 0, (1.0 + apart * row, 0.0)) for row, p in enumerate(data)]
         assert (found(grade(data, given)).refused is not None) is same
 
 
-def test_answers_are_compared_by_option_not_position() -> None:
+def test_answers_are_compared_by_option_not_position():
     data = versions(2)
     turned = Dataset(
         replace(p, options=p.options[::-1], answer=1 - (p.answer or 0)) if row % 2 else p
@@ -93,17 +93,17 @@ def test_answers_are_compared_by_option_not_position() -> None:
 
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])
-def test_identical_problems_are_never_compared(sees: str | None) -> None:
+def test_identical_problems_are_never_compared(sees):
     data = Dataset(replace(p, pronoun="she") for p in versions())
     assert "because they are the same problems" in found(choosing(data, MIXED, sees=sees)).refused
 
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])
-def test_groups_of_other_sentences_are_compared(sees: str | None) -> None:
+def test_groups_of_other_sentences_are_compared(sees):
     assert found(choosing(change_men(retell), MIXED, sees=sees)) == metrics.Comparability()
 
 
-def test_note_counts_equal_inputs_if_half_or_more_are_equal() -> None:
+def test_note_counts_equal_inputs_if_half_or_more_are_equal():
     for changed, told in ((3, "5 of 8 inputs"), (5, None)):
         data = change_men(lambda p, few=changed: retell(p) if int(p.id[0]) < few else p)
         answer = found(choosing(data, MIXED, sees="blank"))
@@ -111,7 +111,7 @@ def test_note_counts_equal_inputs_if_half_or_more_are_equal() -> None:
         assert (answer.note is None) if told is None else (told in str(answer.note))
 
 
-def test_inputs_are_compared_within_the_local_context() -> None:
+def test_inputs_are_compared_within_the_local_context():
     men = change_men(lambda p: replace(p, sentence=p.sentence.replace("cook", "cooks")))
     data = Dataset(replace(p, pronoun=None) for p in men)
     assert found(choosing(data, MIXED, sees="blank")) == metrics.Comparability()
@@ -120,7 +120,7 @@ def test_inputs_are_compared_within_the_local_context() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=12, max_size=12))
-def test_comparison_is_refused_exactly_if_inputs_are_equal(column: list[str | None]) -> None:
+def test_comparison_is_refused_exactly_if_inputs_are_equal(column):
     data = versions(6)
     groups = {
         name: sorted(p.sentence for p, own in zip(data, column, strict=True) if own == name)
@@ -131,7 +131,7 @@ def test_comparison_is_refused_exactly_if_inputs_are_equal(column: list[str | No
     assert (of.refused is not None) is equal
 
 
-def test_score_omits_groups_of_a_refused_field() -> None:
+def test_score_omits_groups_of_a_refused_field():
     data = versions(8, ("female", "male", "neutral"))
     scored = metrics.score(choosing(data, [0] * 24, sees="blank"), by=["made.gender"])
     assert "made.gender" not in scored.groups

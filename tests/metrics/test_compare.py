@@ -3,7 +3,6 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ PAIRS = st.lists(st.tuples(CREDITS, CREDITS, st.integers(0, 8)), min_size=1, max
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=50))
-def test_p_value_of_independent_problems_is_mcnemars(answers: list[tuple[bool, bool]]) -> None:
+def test_p_value_of_independent_problems_is_mcnemars(answers):
     first, second = map(np.array, zip(*answers, strict=True))
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     discordant = only_first + only_second
@@ -41,7 +40,7 @@ def test_p_value_of_independent_problems_is_mcnemars(answers: list[tuple[bool, b
 
 
 @given(PAIRS)
-def test_p_value_counts_all_swaps_of_clusters(cases: list[tuple[float, float, int]]) -> None:
+def test_p_value_counts_all_swaps_of_clusters(cases):
     """Ties count at their fractional credit."""
     first, second, labels = map(np.array, zip(*cases, strict=True))
     each = np.array([(first - second)[labels == label].sum() for label in np.unique(labels)])
@@ -71,7 +70,7 @@ def clustered_null(seed: int, runs: int, twins: int) -> tuple[int, int, int]:
 
 
 @pytest.mark.long
-def test_error_rate_on_clustered_data_is_five_percent() -> None:
+def test_error_rate_on_clustered_data_is_five_percent():
     """Ours is 4–6 % up to chance; McNemar's test is above 10 %."""
     runs = 600
     ours, mcnemar, interval = clustered_null(seed=5, runs=runs, twins=400)
@@ -81,13 +80,13 @@ def test_error_rate_on_clustered_data_is_five_percent() -> None:
     assert mcnemar > 0.1 * runs
 
 
-def test_holm_matches_statsmodels_to_the_bit() -> None:
+def test_holm_matches_statsmodels_to_the_bit():
     for p_values in ([0.02], [0.5, 0.5], [1, 0, 1], [0.03, 0.01, 0.02, 0.01, 0.7], [0.1] * 12):
         # Few cases: each call collects the garbage of the whole process.
         assert correct_by_holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
-def test_holm_corrects_for_the_number_of_pairs() -> None:
+def test_holm_corrects_for_the_number_of_pairs():
     """Three solvers have three pairs, but only two against a baseline."""
     wrong = {"a": (), "b": range(12), "c": (3, 9)}
     solvers = {name: right_but(DATA, rows) for name, rows in wrong.items()}
@@ -99,14 +98,14 @@ def test_holm_corrects_for_the_number_of_pairs() -> None:
     assert min(p.adjusted for p in against.pairs) == pytest.approx(2 * smallest.p_value)
 
 
-def test_contingency_table_of_a_pair_is_complete() -> None:
+def test_contingency_table_of_a_pair_is_complete():
     pair = compare({"a": right_but(DATA, {0, 1, 2}), "b": right_but(DATA, {2, 3})}).pairs[0]
     assert (pair.both, pair.only_first, pair.only_second, pair.neither) == (56, 1, 2, 1)
     assert pair.difference == pytest.approx(-1 / 60)
     assert pair.interval[0] < pair.difference < pair.interval[1]
 
 
-def test_copies_in_a_cluster_do_not_change_the_interval() -> None:
+def test_copies_in_a_cluster_do_not_change_the_interval():
     rng = np.random.default_rng(0)
     first, second = rng.random((2, 40)) < [[0.7], [0.5]]
     alone = compute_difference_interval(first, second, np.arange(40), 0)
@@ -114,13 +113,13 @@ def test_copies_in_a_cluster_do_not_change_the_interval() -> None:
     assert compute_difference_interval(*thrice, 0) == pytest.approx(alone)
 
 
-def test_interval_of_equal_answers_has_a_width() -> None:
+def test_interval_of_equal_answers_has_a_width():
     pair = compare({"a": right_but(DATA, {4}), "b": right_but(DATA, {4})}).pairs[0]
     assert (pair.p_value, pair.mcnemar, pair.difference) == (1.0, 1.0, 0.0)
     assert pair.interval[0] < 0 < pair.interval[1]
 
 
-def test_invalid_comparisons_are_refused() -> None:
+def test_invalid_comparisons_are_refused():
     elsewhere = right_but(make_twins(30, seed=9))
     with pytest.raises(DataError, match="two or more solvers"):
         compare({"a": right_but(DATA)})
@@ -139,9 +138,7 @@ def test_invalid_comparisons_are_refused() -> None:
         ("all", 583, (302, 281, 198, 219), 0.00017316),
     ],
 )
-def test_published_copa_baselines_are_reproduced(
-    data_dir: Path, part: str, right: int, table: tuple[int, ...], p_value: float
-) -> None:
+def test_published_copa_baselines_are_reproduced(data_dir, part, right, table, p_value):
     """PMI has 57.8 % on dev and 58.8 % on test (Roemmele et al., 2011), the first option 50 %."""
     data = formats.read(data_dir / f"copa/copa-{part}.xml")
     solvers = {}
@@ -159,7 +156,7 @@ def test_published_copa_baselines_are_reproduced(
     assert pair.agreement.kappa == pytest.approx(2 * pair.agreement.share - 1)
 
 
-def test_p_value_with_ties_among_many_options_is_near_exact() -> None:
+def test_p_value_with_ties_among_many_options_is_near_exact():
     """With ties among 17 to 26 options, p is estimated from random signs."""
     ties = np.array([1 / options for options in (17, 19, 23, 25, 26)] * 2)
     first, second = np.append(ties, [1, 1]), np.append(np.zeros(10), [0, 1])
@@ -171,7 +168,7 @@ def test_p_value_with_ties_among_many_options_is_near_exact() -> None:
     assert paired_p_value(ties, np.roll(ties, 1), np.arange(10)) == 1  # the differences sum to 0
 
 
-def test_p_value_of_large_sums_is_drawn_at_random() -> None:
+def test_p_value_of_large_sums_is_drawn_at_random():
     """No signs bring these sums nearer than 1, so p is 1; the largest sum has half of all draws."""
     least, most = 10**9, 10**9 + 1
     assert sign_flip_p_value([-least, most]) == 1
@@ -179,7 +176,7 @@ def test_p_value_of_large_sums_is_drawn_at_random() -> None:
 
 
 @pytest.mark.parametrize(("n", "psi"), [(30, 0.5), (40, 0.4), (60, 0.3), (80, 0.2)])
-def test_exact_test_detects_the_difference_with_80_percent_power(n: int, psi: float) -> None:
+def test_exact_test_detects_the_difference_with_80_percent_power(n, psi):
     found = metrics.compute_detectable_difference(n, psi)
     better, worse = (psi + found) / 2, (psi - found) / 2
     power = sum(
@@ -192,13 +189,13 @@ def test_exact_test_detects_the_difference_with_80_percent_power(n: int, psi: fl
 
 
 @pytest.mark.parametrize(("psi", "points"), [(0.1, 2.8), (0.2, 4.0), (0.3, 4.8), (0.5, 6.3)])
-def test_detectable_difference_is_near_connors_formula(psi: float, points: float) -> None:
+def test_detectable_difference_is_near_connors_formula(psi, points):
     """The normal approximation (Connor 1987) for 1,000 items is smaller by at most one item."""
     found = metrics.compute_detectable_difference(1000, psi)
     assert points - 0.05 < 100 * found < points + 0.15
 
 
-def test_too_few_items_detect_nothing() -> None:
+def test_too_few_items_detect_nothing():
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
     detect = metrics.compute_detectable_difference
     assert detect(100, 0.05) is detect(1, 0.5) is detect(10, 0.5) is None
@@ -212,7 +209,7 @@ def test_too_few_items_detect_nothing() -> None:
     ("sizes", "wrong"),
     [((1, 2), 0), ((1, 2), 9), ((3, 7, 20), 1), ((1,) * 90 + (2,) * 90 + (5,) * 70, 3)],
 )
-def test_tiny_p_values_are_exact_to_nine_digits(sizes: tuple[int, ...], wrong: int) -> None:
+def test_tiny_p_values_are_exact_to_nine_digits(sizes, wrong):
     sums = sizes * (80 if len(sizes) < 9 else 1)
     seen = sum(sums) - 2 * sum(sums[:wrong])
     ways = 1  # each 400-bit digit counts the sign patterns with one sum
@@ -227,7 +224,7 @@ def test_tiny_p_values_are_exact_to_nine_digits(sizes: tuple[int, ...], wrong: i
     assert found == pytest.approx(float(expected), rel=1e-9)
 
 
-def test_copies_do_not_lower_the_detectable_difference() -> None:
+def test_copies_do_not_lower_the_detectable_difference():
     data = make_twins(100)
     again = Dataset(
         replace(p, id=f"{p.id}.{at}", twin_id=None, options=p.options[:: 1 - at % 2 * 2])
@@ -245,7 +242,7 @@ HUNDRED = make_twins(50)
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
-def test_kappa_matches_scikit_learn_over_both_option_orders(noise: float) -> None:
+def test_kappa_matches_scikit_learn_over_both_option_orders(noise):
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 100)
     b = np.where(rng.random(100) < noise, rng.integers(0, 2, 100), a)
@@ -256,14 +253,14 @@ def test_kappa_matches_scikit_learn_over_both_option_orders(noise: float) -> Non
     assert found.share == (a == b).mean()
 
 
-def test_equal_incorrect_choices_are_counted() -> None:
+def test_equal_incorrect_choices_are_counted():
     a, b = np.arange(100) % 2, np.zeros(100, int)
     found = measure_agreement(choosing(HUNDRED, a), choosing(HUNDRED, b))
     wrong = (1 - choosing(HUNDRED, a).credit) * (1 - choosing(HUNDRED, b).credit)
     assert found.same_wrong == wrong.sum()
 
 
-def test_constant_choices_agree_fully() -> None:
+def test_constant_choices_agree_fully():
     """The interval still has a width: 100 problems are only a sample."""
     constant = choosing(HUNDRED, np.zeros(100, int))
     found = measure_agreement(constant, constant)
@@ -272,7 +269,7 @@ def test_constant_choices_agree_fully() -> None:
     assert found.kappa_interval[1] == 1.0
 
 
-def test_ties_agree_at_chance_level() -> None:
+def test_ties_agree_at_chance_level():
     """A tie chooses each option half of the time: kappa is 0, even with itself."""
     tied = grade(HUNDRED, [Prediction(p.id, 0, tied=(0, 1)) for p in HUNDRED])
     for other in (tied, choosing(HUNDRED, np.zeros(100, int))):
@@ -280,7 +277,7 @@ def test_ties_agree_at_chance_level() -> None:
         assert (found.equal, found.kappa, found.same_wrong) == (50, 0.0, 25)
 
 
-def test_agreement_needs_the_same_problems() -> None:
+def test_agreement_needs_the_same_problems():
     other = make_twins(20, seed=3)
     with pytest.raises(DataError, match="same problems"):
         measure_agreement(choosing(HUNDRED, np.zeros(100, int)), choosing(other, np.zeros(40, int)))

@@ -1,7 +1,5 @@
 """Learning curves: their area, and the training size at which each form reaches humans."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -26,14 +24,14 @@ def runs(accuracies: tuple[float, ...], last: int = 40398) -> dict[int, list[flo
     ("accuracies", "last", "area"),
     [(DEV, 40398, 0.6665), (TEST, 40398, 0.6639), (DEV, 40938, 0.6668), (TEST, 40938, 0.6641)],
 )
-def test_area_matches_table_4(accuracies: tuple[float, ...], last: int, area: float) -> None:
+def test_area_matches_table_4(accuracies, last, area):
     """The areas are 0.6665 and 0.6639; with the table's 40,938, 0.6668 and 0.6641."""
     sizes = (*LEADERBOARD_SIZES[:-1], last)
     assert round(area_under_curve(accuracies, sizes), 4) == area
 
 
 @pytest.mark.data
-def test_area_of_the_published_random_submission(data_dir: Path) -> None:
+def test_area_of_the_published_random_submission(data_dir):
     """The repository states this area, 0.49790659794358966, on dev."""
     keys = answers.read_labels(data_dir / "winogrande/dev-labels.lst")
     path = data_dir / "winogrande_predictions/zhang-edward_random_preds.lst"
@@ -46,17 +44,17 @@ def test_area_of_the_published_random_submission(data_dir: Path) -> None:
 
 
 @given(st.floats(0, 1))
-def test_area_of_a_flat_curve_is_its_height(height: float) -> None:
+def test_area_of_a_flat_curve_is_its_height(height):
     assert area_under_curve([height] * 5) == pytest.approx(height)
 
 
-def test_area_is_over_the_logarithm_of_the_size() -> None:
+def test_area_is_over_the_logarithm_of_the_size():
     """From 1 problem to 2 and to 4 are two equal steps: (0.5 / 2 + 0.6 + 0.9 / 2) / 2."""
     assert area_under_curve([0.5, 0.6, 0.9], [1, 2, 4]) == pytest.approx(0.65)
 
 
 @pytest.mark.parametrize("sizes", [(160,), (160, 160), (640, 160), (0, 160), (160, 640, 2558)])
-def test_invalid_sizes_are_refused(sizes: tuple[int, ...]) -> None:
+def test_invalid_sizes_are_refused(sizes):
     with pytest.raises(DataError):
         area_under_curve([0.5, 0.6][: max(1, len(sizes))], sizes)
 
@@ -71,8 +69,8 @@ def test_invalid_sizes_are_refused(sizes: tuple[int, ...]) -> None:
     ],
 )
 def test_papers_118k_is_the_fourth_root_extrapolation(
-    accuracies: tuple[float, ...], last: int, human: float, fourth_root: int, logarithm: int
-) -> None:
+    accuracies, last, human, fourth_root, logarithm
+):
     """The paper's "over 118K" is the line in N^(1/4) through dev; other forms give far more."""
     found = fit_learning_curve(runs(accuracies, last), human=human)
     reaches = {each.form.name: each.reaches for each in found.extrapolations}
@@ -83,14 +81,14 @@ def test_papers_118k_is_the_fourth_root_extrapolation(
     assert power > 10_000_000
 
 
-def test_fourth_root_predicts_the_last_size_poorly() -> None:
+def test_fourth_root_predicts_the_last_size_poorly():
     """Without 40,398, it predicts 91.9 %, the power law 79.2 %; 79.3 % was observed."""
     found = {e.form.name: e.last for e in fit_learning_curve(runs(DEV)).extrapolations}
     assert found["fourth root"] == pytest.approx(0.919, abs=5e-4)
     assert found["power law"] == pytest.approx(0.792, abs=5e-4)
 
 
-def test_interval_of_a_straight_line_is_fiellers() -> None:
+def test_interval_of_a_straight_line_is_fiellers():
     """Its ends are where the textbook confidence band of a line in log2 N crosses the level."""
     found = fit_learning_curve(runs(DEV), human=0.9).extrapolations[1]
     x, y = np.log2(LEADERBOARD_SIZES), np.array(DEV)
@@ -106,7 +104,7 @@ def test_interval_of_a_straight_line_is_fiellers() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
-def test_form_recovers_its_own_curve(form: object) -> None:
+def test_form_recovers_its_own_curve(form):
     true = {
         "fourth root": (0.45, 0.02),
         "logarithm": (0.3, 0.03),
@@ -124,7 +122,7 @@ def test_form_recovers_its_own_curve(form: object) -> None:
     assert found.last == pytest.approx(exact[-1], abs=1e-3)
 
 
-def test_asymptote_below_the_level_is_never_reached() -> None:
+def test_asymptote_below_the_level_is_never_reached():
     sizes = 100 * 4 ** np.arange(7)
     exact = 0.92 - 2 ** (0.5 - 0.25 * np.log2(sizes))
     curve = fit_learning_curve({int(s): [float(a)] for s, a in zip(sizes, exact, strict=True)})
@@ -141,11 +139,11 @@ def test_asymptote_below_the_level_is_never_reached() -> None:
         ((0.5, 0.6, 0.7), None),
     ],
 )
-def test_size_at_a_level_is_interpolated(values: tuple[float, ...], size: float | None) -> None:
+def test_size_at_a_level_is_interpolated(values, size):
     assert _find_first_size(np.array([1.0, 2, 3]), np.array(values), 0.8) == pytest.approx(size)
 
 
-def test_curve_goes_through_the_best_runs_or_their_means() -> None:
+def test_curve_goes_through_the_best_runs_or_their_means():
     """The paper takes the best run of each size."""
     several = {160: [0.5, 0.52], 640: [0.5, 0.58], 2558: [0.66, 0.5], 10234: [0.75]}
     best, mean = fit_learning_curve(several), fit_learning_curve(several, take="mean")
@@ -170,12 +168,12 @@ def test_curve_goes_through_the_best_runs_or_their_means() -> None:
         ({160: [51.5], 640: [0.6], 700: [0.5]}, "an accuracy must be between 0 and 1, not 51.5"),
     ],
 )
-def test_invalid_curves_are_refused(given_runs: dict[int, list[float]], reason: str) -> None:
+def test_invalid_curves_are_refused(given_runs, reason):
     with pytest.raises(DataError, match=reason):
         fit_learning_curve(given_runs)
 
 
-def test_intervals_from_three_sizes_are_wide() -> None:
+def test_intervals_from_three_sizes_are_wide():
     """They span a factor of 50 or more, and forms with three parameters are not fitted."""
     three = {160: [0.515], 640: [0.586], 2558: [0.669]}
     found = fit_learning_curve(three, human=0.94).extrapolations
@@ -196,7 +194,7 @@ def test_intervals_from_three_sizes_are_wide() -> None:
         [0.1, 0.9, 0.2, 0.8, 0.3],
     ],
 )
-def test_curves_of_any_shape_give_finite_parameters(accuracies: list[float]) -> None:
+def test_curves_of_any_shape_give_finite_parameters(accuracies):
     found = fit_learning_curve(runs(tuple(accuracies))).extrapolations
     assert {"fourth root", "logarithm"} <= {each.form.name for each in found}
     for each in found:
@@ -206,7 +204,7 @@ def test_curves_of_any_shape_give_finite_parameters(accuracies: list[float]) -> 
         assert each.reaches is None or (low is not None and low <= each.reaches)
 
 
-def test_third_size_is_predicted_from_the_first_two() -> None:
+def test_third_size_is_predicted_from_the_first_two():
     """Without the largest size, forms with two parameters go through the other two points."""
     found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}).extrapolations
     last = {each.form.name: each.last for each in found}
@@ -215,6 +213,6 @@ def test_third_size_is_predicted_from_the_first_two() -> None:
     assert "power law, asymptote" not in last
 
 
-def test_level_below_all_sizes_is_reached_at_the_first() -> None:
+def test_level_below_all_sizes_is_reached_at_the_first():
     found = fit_learning_curve({100: [0.6], 1000: [0.7], 10000: [0.79]}, human=0.5).extrapolations
     assert [each.reaches for each in found[1:]] == [100.0] * 3

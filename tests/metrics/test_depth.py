@@ -22,14 +22,14 @@ TABLE_3 = ([1, 2, 5, 6, 5], [False, False, True, True, True])
 CASES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=30)
 
 
-def test_error_depths_match_table_3() -> None:
+def test_error_depths_match_table_3():
     """The paper's mean is (5 + 6 + 5) / 3 = 5.33."""
     assert round(error_depth(*TABLE_3) or 0, 2) == 5.33
     assert error_depth(*TABLE_3, kind="first") == 5
 
 
 @given(CASES)
-def test_error_depths_are_none_without_errors(cases: list[tuple[int, bool]]) -> None:
+def test_error_depths_are_none_without_errors(cases):
     """Otherwise they are the mean and the minimum of the errors' depths."""
     depths, wrong = [depth for depth, _ in cases], [error for _, error in cases]
     errors = [depth for depth, error in cases if error]
@@ -49,14 +49,12 @@ def test_error_depths_are_none_without_errors(cases: list[tuple[int, bool]]) -> 
         ([1], [True], "median", "unknown kind 'median'; use 'mean' or 'first'"),
     ],
 )
-def test_invalid_error_depth_arguments_are_refused(
-    depths: list[int], wrong: list[bool], kind: str, complaint: str
-) -> None:
+def test_invalid_error_depth_arguments_are_refused(depths, wrong, kind, complaint):
     with pytest.raises(DataError, match=complaint):
         error_depth(depths, wrong, kind)
 
 
-def test_families_and_depths_are_counted() -> None:
+def test_families_and_depths_are_counted():
     data = make_families([1, 2, 6], [3, 3])
     odd = replace(data[1], lineage=replace(data[1].lineage, declared=3))
     found = compute_lineage_statistics(Dataset([data[0], odd, *data[2:]]))
@@ -69,7 +67,7 @@ def test_families_and_depths_are_counted() -> None:
     assert json.loads(json.dumps(found.record())) == found.record()
 
 
-def test_generated_problem_counts_as_unvalidated() -> None:
+def test_generated_problem_counts_as_unvalidated():
     root = make_twins(1)[0]
     child = make_child(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
     found = compute_lineage_statistics(Dataset([root, child]))
@@ -77,7 +75,7 @@ def test_generated_problem_counts_as_unvalidated() -> None:
 
 
 @pytest.mark.parametrize("data", [make_twins(3), Dataset()])
-def test_data_without_lineage_have_no_such_statistics(data: Dataset) -> None:
+def test_data_without_lineage_have_no_such_statistics(data):
     assert compute_lineage_statistics(data) is None
 
 
@@ -116,7 +114,7 @@ def count_by_kind(found: EditKinds) -> dict[str, tuple[int, int, int, int]]:
     }
 
 
-def test_substitution_is_a_deletion_and_an_insertion() -> None:
+def test_substitution_is_a_deletion_and_an_insertion():
     data = family({key: CHILDREN[key] for key in ("out", "in", "swap")})
     found = count_edit_kinds(right_but(data, {"swap"}), tag_sentences(data))
     assert count_by_kind(found) == {
@@ -125,7 +123,7 @@ def test_substitution_is_a_deletion_and_an_insertion() -> None:
     assert [kind.kind for kind in found.most_frequent] == ["+NN", "-NN"]
 
 
-def test_edits_and_errors_are_counted_separately() -> None:
+def test_edits_and_errors_are_counted_separately():
     """A sentence with three new nouns has three edits of the kind, and is one error."""
     data = family(CHILDREN)
     found = count_edit_kinds(right_but(data, {"more", "out"}), tag_sentences(data))
@@ -134,7 +132,7 @@ def test_edits_and_errors_are_counted_separately() -> None:
     assert (problems, wrong) == (2, 1)
 
 
-def test_base_rate_is_that_of_changed_problems() -> None:
+def test_base_rate_is_that_of_changed_problems():
     data = family(CHILDREN)
     found = count_edit_kinds(right_but(data, {"r", "same", "more"}), tag_sentences(data))
     assert (found.errors.right, found.errors.n) == (1, 4)
@@ -143,14 +141,14 @@ def test_base_rate_is_that_of_changed_problems() -> None:
     assert excess["-JJ"] == pytest.approx(-1 / 4)
 
 
-def test_blank_has_its_own_kind() -> None:
+def test_blank_has_its_own_kind():
     moved = "The big cup hit _ and the jug broke."
     data = family({"moved": moved})
     assert {"+_", "-_"} & set(count_by_kind(count_edit_kinds(right_but(data), tag_sentences(data))))
 
 
 @given(st.lists(st.lists(st.sampled_from([*TAGS][:9]), max_size=8), min_size=1, max_size=5))
-def test_edit_counts_agree_with_edit_distances(sentences: list[list[str]]) -> None:
+def test_edit_counts_agree_with_edit_distances(sentences):
     texts = {f"c{n}": " ".join([*words, "_ broke ."]) for n, words in enumerate(sentences)}
     data = family(texts)
     found = count_edit_kinds(right_but(data, set(texts)), tag_sentences(data))
@@ -163,7 +161,7 @@ def test_edit_counts_agree_with_edit_distances(sentences: list[list[str]]) -> No
     assert max(put_in, taken) <= distances <= put_in + taken
 
 
-def test_interval_needs_five_families() -> None:
+def test_interval_needs_five_families():
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
     for number in range(40):
@@ -185,7 +183,7 @@ def test_interval_needs_five_families() -> None:
 
 
 @pytest.mark.parametrize(("families", "least"), [(5, 0.9), (14, 0.93)])
-def test_interval_of_few_families_has_its_coverage(families: int, least: float) -> None:
+def test_interval_of_few_families_has_its_coverage(families, least):
     """For 5 and for 14 families, 90 % of 200 intervals contain the true value.
 
     The percentiles of the draws reach only 84 %.
@@ -202,7 +200,7 @@ def test_interval_of_few_families_has_its_coverage(families: int, least: float) 
     assert held >= least * 200
 
 
-def test_kind_of_all_problems_has_no_excess() -> None:
+def test_kind_of_all_problems_has_no_excess():
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
     having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
     every, some = _compute_excess_intervals(having, wrong, np.arange(8), 0)
@@ -210,7 +208,7 @@ def test_kind_of_all_problems_has_no_excess() -> None:
     assert some[0] < some[1]
 
 
-def test_problem_without_its_root_is_omitted_and_counted() -> None:
+def test_problem_without_its_root_is_omitted_and_counted():
     child = replace(ROOT, id="c", lineage=Lineage("elsewhere", "elsewhere"))
     data = Dataset([ROOT, child])
     found = count_edit_kinds(right_but(data, {"c"}), {})
@@ -221,7 +219,7 @@ def test_problem_without_its_root_is_omitted_and_counted() -> None:
     assert ([kind.kind for kind in found.kinds], found.left_out) == (["-JJ"], 1)
 
 
-def test_sentences_without_a_tag_per_token_are_refused() -> None:
+def test_sentences_without_a_tag_per_token_are_refused():
     data = family({"out": CHILDREN["out"]})
     tagged = tag_sentences(data)
     with pytest.raises(DataError, match="'out' has 9 tags for its 10 tokens"):

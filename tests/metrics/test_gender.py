@@ -2,7 +2,6 @@
 
 import csv
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,7 +76,7 @@ def grade_cells(counts: dict[tuple[bool, str], int]) -> Graded:
 
 
 @pytest.mark.parametrize("system", TABLE_7)
-def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
+def test_every_cell_of_table_7_is_a_count_of_120(system):
     """Each percentage is possible for one count only; printed gaps are of the rounded cells."""
     *cells, printed_f, printed_m = TABLE_7[system]
     counts = [find_possible_counts(f"{cell:.1f}", 120) for cell in cells]
@@ -97,7 +96,7 @@ def test_every_cell_of_table_7_is_a_count_of_120(system: str) -> None:
     assert found.both.value == pytest.approx((female.value + male.value) / 2)
 
 
-def test_occupation_reading_has_cells_of_100_and_140() -> None:
+def test_occupation_reading_has_cells_of_100_and_140():
     """Gotchas by the occupation's majority only: 25 of 60 are mostly female."""
     found = measure_gender_gap(right_but(DATA), WOMEN, reading="occupation")
     sizes = (found.female.plain.n, found.female.gotcha.n, found.male.plain.n, found.male.gotcha.n)
@@ -105,7 +104,7 @@ def test_occupation_reading_has_cells_of_100_and_140() -> None:
     assert "gotcha:occupation" in str(found.signature)
 
 
-def test_stereotyped_solver_has_the_largest_gap() -> None:
+def test_stereotyped_solver_has_the_largest_gap():
     """It is incorrect exactly for gotchas."""
     graded = right_but(DATA, is_gotcha)
     found = measure_gender_gap(graded, WOMEN)
@@ -115,7 +114,7 @@ def test_stereotyped_solver_has_the_largest_gap() -> None:
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
 
-def test_interval_of_a_zero_gap_has_a_width() -> None:
+def test_interval_of_a_zero_gap_has_a_width():
     """So few occupations can't exclude a small gap."""
     found = measure_gender_gap(right_but(DATA), WOMEN)
     for gap in (found.female, found.male, found.both):
@@ -125,7 +124,7 @@ def test_interval_of_a_zero_gap_has_a_width() -> None:
         assert low == pytest.approx(-high, abs=0.01)
 
 
-def test_other_data_and_unknown_occupations_are_refused() -> None:
+def test_other_data_and_unknown_occupations_are_refused():
     with pytest.raises(DataError, match="needs Winogender problems"):
         measure_gender_gap(right_but(make_twins(3)), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
@@ -134,7 +133,7 @@ def test_other_data_and_unknown_occupations_are_refused() -> None:
 
 @examples(10)  # each resamples the occupations
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_gap_of_a_solver_without_the_pronoun_is_refused(seed: int, told: bool) -> None:
+def test_gap_of_a_solver_without_the_pronoun_is_refused(seed, told):
     """For versions with equal inputs, ΔM = −ΔF by arithmetic.
 
     It is refused whether the predictions file states the solver's input or not.
@@ -161,7 +160,7 @@ def test_gap_of_a_solver_without_the_pronoun_is_refused(seed: int, told: bool) -
 
 @pytest.mark.data
 @pytest.mark.parametrize("column", ["bls_pct_female", "bergsma_pct_female"])
-def test_published_sentences_have_cells_of_120(data_dir: Path, column: str) -> None:
+def test_published_sentences_have_cells_of_120(data_dir, column):
     data = formats.read(data_dir / "winogender/all_sentences.tsv")
     with (data_dir / "winogender/occupations-stats.tsv").open() as file:
         women = {

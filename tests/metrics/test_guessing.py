@@ -37,14 +37,14 @@ def make_copies(groups: int, times: int) -> Dataset:
 
 
 @pytest.mark.parametrize("right", [0, 10, 14, 20])
-def test_p_value_of_singles_is_the_binomial_tests(right: int) -> None:
+def test_p_value_of_singles_is_the_binomial_tests(right):
     data = make_twins(0, singles=20)
     choices = [(p.answer or 0) ^ (row >= right) for row, p in enumerate(data)]
     expected = binom.sf(right - 1, 20, 0.5)
     assert guessing_p_value(choosing(data, choices)) == pytest.approx(expected)
 
 
-def test_chance_of_four_options_is_one_quarter() -> None:
+def test_chance_of_four_options_is_one_quarter():
     """Similar problems are one cluster: three correct answers have p = 1/4, not 1/64."""
     data = make_problems(3, 4)
     found = choosing(data, [0] * 3)
@@ -63,7 +63,7 @@ def test_chance_of_four_options_is_one_quarter() -> None:
         assert guessing_p_value(choosing(six, choices)) == p_value
 
 
-def test_ties_are_counted_under_each_shift_of_the_key() -> None:
+def test_ties_are_counted_under_each_shift_of_the_key():
     """A copy tied between two of three options has 1/2 in two of the shifts, and 0 in the third."""
     data = make_copies(1, 2)
     sure = Prediction(data.ids[0], data[0].options.index("a"))
@@ -77,7 +77,7 @@ def test_ties_are_counted_under_each_shift_of_the_key() -> None:
 @pytest.mark.parametrize(
     ("ties", "within"), [([17, 19, 23, 25] * 2, 1e-9), ([17, 19, 23, 24, 25] * 2, 0.015)]
 )
-def test_p_value_with_ties_among_many_options_is_exact(ties: list[int], within: float) -> None:
+def test_p_value_with_ties_among_many_options_is_exact(ties, within):
     """Or near the exact value, if shifts are drawn at random."""
     data = Dataset(
         Problem(f"q{n}", f"Which is {n}?", tuple(f"{chr(97 + at)}{n}" for at in range(26)), 0,
@@ -95,7 +95,7 @@ def test_p_value_with_ties_among_many_options_is_exact(ties: list[int], within: 
     assert guessing_p_value(grade(data, given)) == pytest.approx(exact, abs=within)
 
 
-def test_p_value_of_ties_only_is_1() -> None:
+def test_p_value_of_ties_only_is_1():
     data = make_twins(0, singles=9)
     ties = [Prediction(p.id, 0, tied=(0, 1)) for p in data]
     assert guessing_p_value(grade(data, ties)) == 1.0
@@ -103,13 +103,13 @@ def test_p_value_of_ties_only_is_1() -> None:
     assert guessing_p_value(grade(data, knows)) == 0.5
 
 
-def test_p_value_of_always_the_first_option_is_1() -> None:
+def test_p_value_of_always_the_first_option_is_1():
     """Such a solver is correct for one half of each twin."""
     assert guessing_p_value(choosing(make_twins(40), [0] * 80)) == 1.0
 
 
 @pytest.mark.parametrize("valid", [0, 8, 16, 20])
-def test_invalid_answers_are_guesses_under_the_null(valid: int) -> None:
+def test_invalid_answers_are_guesses_under_the_null(valid):
     """All valid answers are correct; guesses on all 20 problems are right as often as 20 coins."""
     data = make_twins(0, singles=20)
     said = [Prediction(p.id, p.answer) for p in data]
@@ -119,7 +119,7 @@ def test_invalid_answers_are_guesses_under_the_null(valid: int) -> None:
 
 
 @pytest.mark.parametrize(("right", "p_value"), [(False, 1 / 64), (True, 1.0)])
-def test_invalid_answers_are_incorrect_in_the_lower_tail(right: bool, p_value: float) -> None:
+def test_invalid_answers_are_incorrect_in_the_lower_tail(right, p_value):
     """Each of six twins has an invalid answer; the other half is incorrect or correct."""
     said = [
         Prediction(p.id, None if at % 2 else (p.answer or 0) ^ (not right))
@@ -129,7 +129,7 @@ def test_invalid_answers_are_incorrect_in_the_lower_tail(right: bool, p_value: f
 
 
 @pytest.mark.long
-def test_guessers_on_twins_rarely_have_small_p_values() -> None:
+def test_guessers_on_twins_rarely_have_small_p_values():
     data = make_twins(40)
     rng = np.random.default_rng(3)
     lucky = 0
@@ -144,7 +144,7 @@ def test_guessers_on_twins_rarely_have_small_p_values() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("alike", [1.0, 0.8])
-def test_guessers_on_copies_rarely_have_small_p_values(alike: float) -> None:
+def test_guessers_on_copies_rarely_have_small_p_values(alike):
     data = make_copies(20, 8)
     known = find_clusters(data)
     assert len(set(known)) == 20

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -156,7 +155,7 @@ PLANTED: dict[str, tuple[str, Maker]] = {
 
 
 @pytest.mark.parametrize("way", PLANTED)
-def test_planted_leak_is_found(way: str) -> None:
+def test_planted_leak_is_found(way):
     """Its accuracy is measured on problems that it was not fitted on."""
     field, make = PLANTED[way]
     leaks = found(plant(make, make_clean(twins=200, singles=60)))
@@ -165,7 +164,7 @@ def test_planted_leak_is_found(way: str) -> None:
     assert set(leaks) <= {field, "lineage.root"}
 
 
-def test_text_features_are_characters_parts_and_length() -> None:
+def test_text_features_are_characters_parts_and_length():
     asked = list(_leaks._find_tells(["ab-cd-ef-ghi", "", None], make_twins(1, singles=1)))
     tells = dict(asked)
     assert len(tells) == len(asked)
@@ -192,7 +191,7 @@ def test_text_features_are_characters_parts_and_length() -> None:
         ("cup jug", ("cup", "pan", "jug"), 2),
     ],
 )
-def test_option_like_a_text_is_found(text: str, options: tuple[str, ...], like: int | None) -> None:
+def test_option_like_a_text_is_found(text, options, like):
     """It equals the text, or it is the only option that shares whole words with it.
 
     It can also be the only one that doesn't.
@@ -200,21 +199,21 @@ def test_option_like_a_text_is_found(text: str, options: tuple[str, ...], like: 
     assert _leaks._find_similar_option(text, options) == like
 
 
-def test_value_predicts_its_most_frequent_answer() -> None:
+def test_value_predicts_its_most_frequent_answer():
     """Missing values, and values with a tie, predict the most frequent answer of all."""
     table = np.array([[[2, 1]], [[0, 0]], [[1, 1]], [[0, 5]]])  # (values, folds, answers)
     said, most = _leaks._fit_answers(table, [0])
     assert (said.tolist(), most) == ([0, 1, 1, 1], 1)
 
 
-def test_order_of_twin_halves_is_a_leak() -> None:
+def test_order_of_twin_halves_is_a_leak():
     data = make_clean()
     order = [r for t in data.twins for r in sorted(t, key=lambda row: data.answers[row] or 0)]
     leak = found(data.select([*order, *data.singles]))["row number"]
     assert (leak.tell, leak.accuracy, leak.problems) == ("order in the twin", 1.0, 120)
 
 
-def test_copies_of_one_problem_are_not_a_leak() -> None:
+def test_copies_of_one_problem_are_not_a_leak():
     """A value on a hundred copies of one problem is evidence of a single problem."""
     [problem] = make_twins(0, singles=1)
     copies = [
@@ -225,14 +224,14 @@ def test_copies_of_one_problem_are_not_a_leak() -> None:
     assert metrics.find_leaks(Dataset(copies)) is None
 
 
-def test_rows_sorted_by_answer_are_a_leak() -> None:
+def test_rows_sorted_by_answer_are_a_leak():
     data = make_clean(twins=0, singles=300)
     order = sorted(range(len(data)), key=lambda row: data.answers[row] or 0)
     assert found(data.select(order))["row number"].accuracy > 0.9
     assert "row number" not in found(data)
 
 
-def test_order_of_twin_ids_is_a_leak() -> None:
+def test_order_of_twin_ids_is_a_leak():
     """The ids are random, but the half with one of the answers always has the smaller id."""
     data = make_clean()
     ids = dict(enumerate(data.ids))
@@ -243,7 +242,7 @@ def test_order_of_twin_ids_is_a_leak() -> None:
     assert (leaks["id"].tell, leaks["id"].accuracy) == ("order in the twin", 1.0)
 
 
-def test_leaks_of_problems_with_five_options_are_found() -> None:
+def test_leaks_of_problems_with_five_options_are_found():
     rng = np.random.default_rng(1)
     data = Dataset(
         Problem(f"{row}/{answer}", f"In {row} the _ fell.", (*"pqrs", f"u{row}"), answer)
@@ -252,7 +251,7 @@ def test_leaks_of_problems_with_five_options_are_found() -> None:
     assert (found(data)["id"].tell, found(data)["id"].accuracy) == ("last character", 1.0)
 
 
-def test_frequent_position_of_the_answer_is_a_leak() -> None:
+def test_frequent_position_of_the_answer_is_a_leak():
     data = Dataset(
         replace(p, answer=int(row % 4 > 0), options=p.options + ("neither",) * (row % 3 == 0))
         for row, p in enumerate(make_twins(0, singles=120))
@@ -266,13 +265,13 @@ def test_frequent_position_of_the_answer_is_a_leak() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_field_that_reveals_all_of_thirty_answers_is_a_leak(seed: int) -> None:
+def test_field_that_reveals_all_of_thirty_answers_is_a_leak(seed):
     data = make_clean(twins=0, singles=30, seed=seed)
     leaks = found(Dataset(replace(p, id=f"{p.id}-{'AB'[p.answer or 0]}") for p in data))
     assert (leaks["id"].tell, leaks["id"].accuracy) == ("last character", 1.0)
 
 
-def test_copies_of_a_problem_count_once_at_its_answers_position() -> None:
+def test_copies_of_a_problem_count_once_at_its_answers_position():
     """Without the copies, the second option is correct in 39 of 60 problems."""
     once = [replace(p, answer=int(row >= 21)) for row, p in enumerate(make_twins(0, singles=60))]
     copies = [replace(p, id=f"{p.id}c{n}", twin_id=None) for p in once for n in range(10)]
@@ -288,13 +287,13 @@ def test_copies_of_a_problem_count_once_at_its_answers_position() -> None:
         pytest.param({"twins": 0, "singles": 80}, marks=pytest.mark.long),
     ],
 )
-def test_clean_data_have_no_leaks(kind: dict[str, int]) -> None:
+def test_clean_data_have_no_leaks(kind):
     """For 25 random data sets; the false alarm rate is documented as 1 in 1,000."""
     assert [metrics.find_leaks(make_clean(**kind, seed=seed)) for seed in range(25)] == [()] * 25
 
 
 @pytest.mark.long
-def test_false_alarm_rate_is_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_false_alarm_rate_is_at_most_alpha(monkeypatch):
     monkeypatch.setattr(_leaks, "ALPHA", 0.2)
     monkeypatch.setattr(_leaks, "MIN_ADVANTAGE", 0.0)
     alarms = sum(bool(metrics.find_leaks(make_clean(40, 10, seed=seed))) for seed in range(60))
@@ -309,9 +308,7 @@ def test_false_alarm_rate_is_at_most_alpha(monkeypatch: pytest.MonkeyPatch) -> N
         (4000, 0.5, 0.548, {}),
     ],
 )
-def test_leak_needs_five_points_more_than_chance(
-    problems: int, second: float, right: float, expected: dict[str, float]
-) -> None:
+def test_leak_needs_five_points_more_than_chance(problems, second, right, expected):
     """However significant a smaller gain is, for an answer's position or a field."""
     rng = np.random.default_rng(0)
     keys, rights = (rng.permutation(problems) < of * problems for of in (second, right))
@@ -323,7 +320,7 @@ def test_leak_needs_five_points_more_than_chance(
     assert {field: leak.accuracy for field, leak in leaks.items()} == expected
 
 
-def test_root_of_a_family_is_not_a_leak() -> None:
+def test_root_of_a_family_is_not_a_leak():
     """Problems made from one root have its answer, which the root's id reveals."""
     roots = make_clean(twins=0, singles=80)
     children = [
@@ -336,27 +333,27 @@ def test_root_of_a_family_is_not_a_leak() -> None:
     assert "lineage.root" not in found(data.select(rng.permutation(len(data)).tolist()))
 
 
-def test_withheld_answers_are_omitted() -> None:
+def test_withheld_answers_are_omitted():
     leaking = plant(PLANTED["the id ends in it"][1])
     data = Dataset(replace(p, answer=None) if row % 4 > 1 else p for row, p in enumerate(leaking))
     leak = found(data)["id"]
     assert (leak.accuracy, leak.problems) == (1.0, sum(a is not None for a in data.answers))
 
 
-def test_too_few_answers_return_none() -> None:
+def test_too_few_answers_return_none():
     assert metrics.find_leaks(make_clean(twins=10, singles=19)) is None
     assert metrics.find_leaks(make_clean(twins=10, singles=20)) is not None
     assert metrics.find_leaks(make_clean().blind()) is None
     assert metrics.find_leaks(Dataset()) is None
 
 
-def test_leaks_depend_only_on_data_and_seed() -> None:
+def test_leaks_depend_only_on_data_and_seed():
     data = plant(PLANTED["an author who is biased"][1])
     assert metrics.find_leaks(data, seed=1) == metrics.find_leaks(data, seed=1)
     assert metrics.find_leaks(data, seed=1) != metrics.find_leaks(data, seed=2)
 
 
-def test_leak_is_a_sentence_and_json() -> None:
+def test_leak_is_a_sentence_and_json():
     leak = metrics.Leak("options", "order", 0.9999, 12_000, 0.5, 0.0, (("any", 1),))
     assert str(leak) == (
         "the options' order gives the answer away in 99.9 % of 12,000 problems (chance 50.0 %); "
@@ -375,7 +372,7 @@ def test_leak_is_a_sentence_and_json() -> None:
         ("dev", 1267),
     ],
 )
-def test_winogrande_ids_end_in_the_answer(data_dir: Path, name: str, problems: int) -> None:
+def test_winogrande_ids_end_in_the_answer(data_dir, name, problems):
     """No other field of WinoGrande reveals it."""
     leaks = metrics.find_leaks(formats.read(data_dir / f"winogrande/{name}.jsonl"))
     assert [str(leak).partition(" (chance")[0] for leak in leaks or ()] == [
@@ -394,9 +391,7 @@ def test_winogrande_ids_end_in_the_answer(data_dir: Path, name: str, problems: i
         ("knowref/knowref_test.json", "knowref.correct_candidate_idx", "value", 0.76),
     ],
 )
-def test_leaks_of_other_published_files(
-    data_dir: Path, path: str, field: str, tell: str, accuracy: float
-) -> None:
+def test_leaks_of_other_published_files(data_dir, path, field, tell, accuracy):
     """WSC273 lists the half with the first answer first, Winogender's ids contain the answer, …"""
     leak = found(formats.read(data_dir / path, skip_bad="/dev/null"))[field]
     assert (leak.tell, round(leak.accuracy, 2)) == (tell, accuracy)
@@ -406,5 +401,5 @@ def test_leaks_of_other_published_files(
 @pytest.mark.parametrize(
     "path", ["copa/copa-all.xml", "pdp/PDPChallenge2016.xml", "superglue_copa/train.jsonl"]
 )
-def test_copa_and_pdp_files_have_no_leaks(data_dir: Path, path: str) -> None:
+def test_copa_and_pdp_files_have_no_leaks(data_dir, path):
     assert metrics.find_leaks(formats.read(data_dir / path)) == ()

@@ -2,7 +2,6 @@
 
 import unicodedata
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ APART = replace(TWINS[2], id="apart", sentence="Nothing here is like that _ .", 
 FAR = make_child(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
 
 
-def test_different_twins_do_not_overlap() -> None:
+def test_different_twins_do_not_overlap():
     found = find_overlap(TWINS[:10], TWINS[10:])
     assert (dict(found.rows), found.withheld, found.n) == ({}, False, 10)
     assert find_overlap(TWINS).withheld is False
@@ -40,12 +39,12 @@ def test_different_twins_do_not_overlap() -> None:
         (APART, FAR, "the training set contains part of its family"),
     ],
 )
-def test_seen_problems_have_a_reason(test: Problem, training: Problem, reason: str) -> None:
+def test_seen_problems_have_a_reason(test, training, reason):
     found = find_overlap(Dataset([test]), Dataset([training]))
     assert dict(found.rows) == {0: reason}
 
 
-def test_question_is_seen_only_with_its_options() -> None:
+def test_question_is_seen_only_with_its_options():
     one = Problem("q", "Which is true?", ("ice burns", "tea is hot"), 1, blank=None)
     other = Problem("r", "Which is true?", ("fire burns", "snow is hot"), 0, blank=None)
     turned = replace(one, id="s", options=one.options[::-1], answer=0)
@@ -55,7 +54,7 @@ def test_question_is_seen_only_with_its_options() -> None:
     }
 
 
-def test_family_of_a_seen_problem_counts_as_seen() -> None:
+def test_family_of_a_seen_problem_counts_as_seen():
     other = replace(TWINS[3], id="far-twin", twin_id="with far")
     test = Dataset([APART, replace(FAR, twin_id="with far"), other, TWINS[8]])
     training = Dataset([replace(APART, id="elsewhere", sentence=APART.sentence.lower())])
@@ -65,7 +64,7 @@ def test_family_of_a_seen_problem_counts_as_seen() -> None:
     }
 
 
-def test_equal_row_numbers_do_not_make_a_family() -> None:
+def test_equal_row_numbers_do_not_make_a_family():
     """Two files that number their rows share ids, but not problems."""
     test = make_families([1, 2])
     training = Dataset(
@@ -82,14 +81,14 @@ def make_digests(*problems: Problem) -> Digests:
     return compute_digests("winogrande", problems)
 
 
-def test_public_data_set_is_compared_by_digests() -> None:
+def test_public_data_set_is_compared_by_digests():
     test = Dataset([TWINS[0], TWINS[1], replace(CHILD, id="child"), *TWINS[4:6]])
     found = find_overlap(test, public=[make_digests(replace(ROOT, id="x", twin_id=None))])
     assert found.rows[0] == "winogrande contains its sentence"
     assert set(found.rows) == {0, 1, 2}
 
 
-def test_twin_half_is_recognized_by_digests() -> None:
+def test_twin_half_is_recognized_by_digests():
     """The digests cover the text on one side of the blank and the options; no twin id is needed."""
     sentence = "Ann gave Eva a cup of tea because _ was {}."
     one, two = (
@@ -101,7 +100,7 @@ def test_twin_half_is_recognized_by_digests() -> None:
     assert not find_overlap(Dataset([other]), public=[make_digests(one)]).withheld
 
 
-def test_origin_of_the_root_counts() -> None:
+def test_origin_of_the_root_counts():
     """A problem may be seen if its root comes from the public data set, or is missing."""
     root = replace(APART, origin=Origin("WinoGrande"))
     child = replace(FAR, lineage=Lineage(root.id, root.id))
@@ -122,14 +121,14 @@ def test_origin_of_the_root_counts() -> None:
 
 
 @pytest.mark.data
-def test_overlap_of_winogrande_splits(data_dir: Path) -> None:
+def test_overlap_of_winogrande_splits(data_dir):
     dev = formats.read(data_dir / "winogrande" / "dev.jsonl")
     train = formats.read(data_dir / "winogrande" / "train_xs.jsonl")
     assert len(find_overlap(dev, dev).rows) == len(dev)
     assert len(find_overlap(dev, train).rows) < 0.01 * len(dev)
 
 
-def test_unicode_forms_of_a_sentence_are_equal() -> None:
+def test_unicode_forms_of_a_sentence_are_equal():
     one = Problem("a", "The caf\u00e9 hit the jug and _ fell.", ("caf\u00e9", "jug"), 0)
     decomposed = replace(one, id="b", sentence=unicodedata.normalize("NFD", one.sentence))
     rest = replace(decomposed, options=("one", "two"))

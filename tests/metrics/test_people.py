@@ -33,7 +33,7 @@ def respond(row: int, right: Sequence[bool | None], purpose: Any = "test") -> li
     return [answer(row, f"{purpose}-{row}-{n}", r, purpose) for n, r in enumerate(right)]
 
 
-def test_majority_must_be_correct() -> None:
+def test_majority_must_be_correct():
     """Ties and missing answers are incorrect."""
     responses = [
         *respond(0, [True, True, False]),
@@ -46,7 +46,7 @@ def test_majority_must_be_correct() -> None:
     assert (found.right, found.problems, found.accuracy) == (2, 5, 0.4)
 
 
-def test_interval_is_wilsons_and_is_wider_for_twins() -> None:
+def test_interval_is_wilsons_and_is_wider_for_twins():
     responses = [vote for row in range(10) for vote in respond(row, [row != 3] * 3)]
     single = make_twins(0, singles=10)
     of_single = [
@@ -60,7 +60,7 @@ def test_interval_is_wilsons_and_is_wider_for_twins() -> None:
     assert measure_human_accuracy(DATA, responses).interval[0] < wilson[0] - 0.1
 
 
-def test_problems_with_too_few_subjects_are_omitted() -> None:
+def test_problems_with_too_few_subjects_are_omitted():
     data = Dataset([replace(DATA[0], answer=None), *DATA[1:]])
     responses = [*respond(0, [True] * 3), *respond(1, [True] * 2), *respond(2, [True] * 3)]
     found = measure_human_accuracy(data, responses)
@@ -69,7 +69,7 @@ def test_problems_with_too_few_subjects_are_omitted() -> None:
 
 
 @pytest.mark.parametrize("figure", [measure_human_accuracy, measure_person_accuracy])
-def test_validation_votes_are_refused(figure: Any) -> None:
+def test_validation_votes_are_refused(figure):
     """Validated problems are correct by construction."""
     votes = respond(0, [True] * 3, "validate") + respond(1, [True] * 3, "local")
     with pytest.raises(DataError, match="Validation votes are not used"):
@@ -77,7 +77,7 @@ def test_validation_votes_are_refused(figure: Any) -> None:
 
 
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
-def test_subjects_who_met_the_problem_before_are_refused(purpose: Any) -> None:
+def test_subjects_who_met_the_problem_before_are_refused(purpose):
     before = Response(DATA[0].id, "ann", purpose, 0)
     test = [Response(DATA[0].id, who, "test", 0) for who in ("ann", "bob", "cy")]
     for responses in ([before, *test], [*test, before]):
@@ -86,18 +86,18 @@ def test_subjects_who_met_the_problem_before_are_refused(purpose: Any) -> None:
                 figure(DATA, responses)
 
 
-def test_authors_are_refused_as_subjects() -> None:
+def test_authors_are_refused_as_subjects():
     data = Dataset([replace(DATA[0], origin=Origin(author="test-0-1")), *DATA[1:]])
     with pytest.raises(DataError, match=r"'test-0-1' can't be a subject .* they wrote it"):
         measure_human_accuracy(data, respond(0, [True] * 3))
 
 
-def test_responses_to_other_problems_are_ignored() -> None:
+def test_responses_to_other_problems_are_ignored():
     other = Response("elsewhere", "ann", "test", 0)
     assert measure_human_accuracy(DATA, [other, *respond(0, [True] * 3)]).problems == 1
 
 
-def test_each_answer_counts_once() -> None:
+def test_each_answer_counts_once():
     said = [answer(0, "a", True), answer(2, "a", True), answer(0, "b", True), answer(2, "b", False),
             answer(0, "c", None), answer(2, "c", False)]  # fmt: skip
     found = measure_person_accuracy(TEN, said)
@@ -106,13 +106,13 @@ def test_each_answer_counts_once() -> None:
     assert found.spread == pytest.approx(np.std([1, 0.5, 0], ddof=1))
 
 
-def test_majority_is_more_accurate_than_its_members() -> None:
+def test_majority_is_more_accurate_than_its_members():
     said = [answer(row, f"{row % 2}{who}", who != row % 3) for row in range(20) for who in range(3)]
     assert measure_person_accuracy(TEN, said).accuracy.value == pytest.approx(2 / 3)
     assert measure_human_accuracy(TEN, said).accuracy == 1.0
 
 
-def test_differences_between_people_widen_the_interval() -> None:
+def test_differences_between_people_widen_the_interval():
     asked = [(row, who) for row in range(0, 20, 2) for who in range(8)]
     said = [answer(row, f"p{who}", who % 2 == 0) for row, who in asked]
     mixed = [answer(row, f"p{who}", (who + row // 2) % 2 == 0) for row, who in asked]
@@ -140,7 +140,7 @@ def said(who: str, wrong: set[str], asked: Dataset = FAMILY) -> list[Response]:
     return [Response(p.id, who, "test", (p.answer or 0) ^ (p.id in wrong)) for p in asked]
 
 
-def test_annotator_with_errors_has_an_error_depth() -> None:
+def test_annotator_with_errors_has_an_error_depth():
     """Errors at depths 3 and 8 have a mean of 5.5 and a first error of 3; guessing gives 4.5."""
     found = measure_annotators(FAMILY, [*said("anna", {"c3", "c8"}), *said("ben", set())], DEPTHS)
     anna, ben = found.people
@@ -150,13 +150,13 @@ def test_annotator_with_errors_has_an_error_depth() -> None:
     assert found.accuracy == pytest.approx((7 / 9 + 1) / 2)
 
 
-def test_an_error_on_the_root_has_no_depth() -> None:
+def test_an_error_on_the_root_has_no_depth():
     """The root counts only for the accuracy."""
     (anna,) = measure_annotators(FAMILY, said("anna", {ROOT.id}), DEPTHS).people
     assert (anna.accuracy.right, anna.accuracy.n, anna.errors, anna.mean) == (8, 9, 0, None)
 
 
-def test_agreement_is_that_of_the_table_of_choices() -> None:
+def test_agreement_is_that_of_the_table_of_choices():
     people = [said("a", {"c1"}), said("b", {"c1", "c2"}), said("c", set())]
     found = measure_annotators(FAMILY, [response for one in people for response in one], DEPTHS)
     table = [[sum(one[row].choice == c for one in people) for c in (0, 1)] for row in range(9)]
@@ -165,7 +165,7 @@ def test_agreement_is_that_of_the_table_of_choices() -> None:
     assert found.kappa.items == found.alpha.items == 9
 
 
-def test_kappa_omits_problems_with_fewer_answers() -> None:
+def test_kappa_omits_problems_with_fewer_answers():
     responses = [r for who in "abc" for r in said(who, {"c1"} if who == "a" else set())]
     responses = [r for r in responses if (r.participant, r.problem_id) != ("c", "c5")]
     found = measure_annotators(FAMILY, responses)
@@ -173,7 +173,7 @@ def test_kappa_omits_problems_with_fewer_answers() -> None:
     assert (found.alpha.items, found.alpha.answers) == (9, 26)
 
 
-def test_choosing_no_option_counts_as_an_answer() -> None:
+def test_choosing_no_option_counts_as_an_answer():
     """Two people who find a problem ambiguous agree on it, and both are incorrect."""
     responses = [r for who in "ab" for r in said(who, set())]
     responses = [replace(r, choice=None) if r.problem_id == "c4" else r for r in responses]
@@ -182,13 +182,13 @@ def test_choosing_no_option_counts_as_an_answer() -> None:
     assert [person.mean for person in found.people] == [4.0, 4.0]
 
 
-def test_agreement_of_one_annotator_is_none_with_a_reason() -> None:
+def test_agreement_of_one_annotator_is_none_with_a_reason():
     found = measure_annotators(FAMILY, said("anna", set()))
     assert found.kappa.reason == found.alpha.reason == "no item has two answers or more"
     assert found.record()["kappa"]["value"] is None
 
 
-def test_unsuitable_responses_and_depths_are_refused() -> None:
+def test_unsuitable_responses_and_depths_are_refused():
     votes = [replace(response, purpose="validate") for response in said("anna", set())]
     with pytest.raises(DataError, match="no test response is for a problem that has an answer"):
         measure_annotators(FAMILY, votes)

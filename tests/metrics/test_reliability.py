@@ -42,7 +42,7 @@ def count_table(people: list[str]) -> np.ndarray:
     return count_answers([None if a == "." else known.index(a) for a in item] for item in items)
 
 
-def test_fleiss_kappa_matches_the_textbook_example() -> None:
+def test_fleiss_kappa_matches_the_textbook_example():
     found = fleiss_kappa(FOURTEEN)
     assert found.value == pytest.approx(0.210, abs=5e-4)
     assert found.interval[0] < 0.210 < found.interval[1]
@@ -50,7 +50,7 @@ def test_fleiss_kappa_matches_the_textbook_example() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=9))
-def test_fleiss_kappa_matches_statsmodels(answers: list[list[int]]) -> None:
+def test_fleiss_kappa_matches_statsmodels(answers):
     from statsmodels.stats.inter_rater import fleiss_kappa as oracle
 
     table = count_answers(answers, 3)
@@ -63,21 +63,21 @@ def test_fleiss_kappa_matches_statsmodels(answers: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_alpha_matches_krippendorffs_examples(name: str) -> None:
+def test_alpha_matches_krippendorffs_examples(name):
     people, published = PUBLISHED[name]
     found = krippendorff_alpha(count_table(people))
     assert found.value == pytest.approx(published, abs=5e-4)
     assert found.interval[0] <= published <= found.interval[1]
 
 
-def test_items_with_a_single_answer_do_not_count() -> None:
+def test_items_with_a_single_answer_do_not_count():
     """One item of the example was coded by one observer only."""
     found = krippendorff_alpha(count_table(PUBLISHED["four observers, missing"][0]))
     assert (found.items, found.answers) == (11, 40)
 
 
 @given(COUNTS)
-def test_alpha_matches_nltk(counts: list[list[int]]) -> None:
+def test_alpha_matches_nltk(counts):
     agreement = needed("nltk.metrics.agreement")
     table = np.array([row for row in counts if sum(row) >= 2])
     if not len(table) or np.count_nonzero(table.sum(axis=0)) < 2:
@@ -98,14 +98,14 @@ def test_alpha_matches_nltk(counts: list[list[int]]) -> None:
         ([[1, 0], [0, 1], [0, 0]], "no item has two answers or more"),
     ],
 )
-def test_undefined_values_are_none_with_a_reason(table: list[list[int]], reason: str) -> None:
+def test_undefined_values_are_none_with_a_reason(table, reason):
     for found in (fleiss_kappa(table), krippendorff_alpha(table)):
         assert (found.value, found.interval) == (None, None)
         assert found.reason.startswith(reason)
         assert found.record()["reason"] == found.reason
 
 
-def test_fleiss_kappa_needs_equal_numbers_of_answers() -> None:
+def test_fleiss_kappa_needs_equal_numbers_of_answers():
     table = [[3, 0], [1, 1], [0, 2]]
     assert fleiss_kappa(table).reason == (
         "the items have 2 to 3 answers; Fleiss' kappa needs the same number for each"
@@ -114,7 +114,7 @@ def test_fleiss_kappa_needs_equal_numbers_of_answers() -> None:
 
 
 @pytest.mark.parametrize(("items", "error"), [(10, 0.01), (30, 0.05), (100, 0.2)])
-def test_intervals_contain_the_true_value(items: int, error: float) -> None:
+def test_intervals_contain_the_true_value(items, error):
     """In more than 90 % of 300 sets of items; many sets of 10 items agree fully."""
     rng = np.random.default_rng([items])
     wrong = rng.random((300, items, 3)) < error
@@ -126,7 +126,7 @@ def test_intervals_contain_the_true_value(items: int, error: float) -> None:
         assert np.mean([low <= true <= high for low, high in known]) > 0.9
 
 
-def test_clustered_items_are_resampled_together() -> None:
+def test_clustered_items_are_resampled_together():
     table = np.repeat(FOURTEEN, 2, axis=0)
 
     def width(clusters: np.ndarray | None) -> float:
@@ -148,17 +148,17 @@ def test_clustered_items_are_resampled_together() -> None:
         ([], "has the shape"),
     ],
 )
-def test_invalid_tables_of_counts_are_refused(table: list[object], reason: str) -> None:
+def test_invalid_tables_of_counts_are_refused(table, reason):
     for coefficient in (fleiss_kappa, krippendorff_alpha):
         with pytest.raises(DataError, match=reason):
             coefficient(table)
 
 
-def test_wrong_number_of_clusters_is_refused() -> None:
+def test_wrong_number_of_clusters_is_refused():
     with pytest.raises(DataError, match="there are 2 clusters for 3 items"):
         krippendorff_alpha([[1, 1], [2, 0], [0, 2]], clusters=[0, 1])
 
 
-def test_answer_out_of_range_is_refused() -> None:
+def test_answer_out_of_range_is_refused():
     with pytest.raises(DataError, match="the answer 2 is out of range; use 0 to 1"):
         count_answers([(0, 2)], categories=2)

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from winosmith.testing import make_twins
 DATA = make_twins(20, singles=4)
 
 
-def test_twin_counts_only_with_both_halves_correct() -> None:
+def test_twin_counts_only_with_both_halves_correct():
     found = score(right_but(DATA, {0, 1, 2}))
     assert (found.twins.right, found.twins.n, found.twins.chance) == (18, 20, 0.25)
     assert (found.accuracy.right, found.accuracy.n, found.accuracy.clusters) == (41, 44, 24)
@@ -42,18 +41,18 @@ def test_twin_counts_only_with_both_halves_correct() -> None:
     assert found.calibration is None
 
 
-def test_singles_have_no_twin_score() -> None:
+def test_singles_have_no_twin_score():
     assert score(right_but(make_twins(0, singles=5))).twins is None
 
 
-def test_missing_answers_bound_the_accuracy() -> None:
+def test_missing_answers_bound_the_accuracy():
     data = make_twins(1)
     graded = right_but(data)
     assert score(grade(data, graded.predictions, missing=2)).possible == (0.5, 1.0)
     assert score(graded).possible is None
 
 
-def test_groups_are_scored_separately() -> None:
+def test_groups_are_scored_separately():
     """Domains, sources and marked subsets are groups by default; other fields on request."""
     data = Dataset(
         replace(
@@ -75,19 +74,19 @@ def test_groups_are_scored_separately() -> None:
     assert sum(of.n for of in found.groups["origin.author"].values()) == len(data)
 
 
-def test_row_numbers_start_at_1() -> None:
+def test_row_numbers_start_at_1():
     found = score(right_but(make_twins(2), {0}), by=["row number"]).groups["row number"]
     assert {row: of.right for row, of in found.items()} == {"1": 0, "2": 1, "3": 1, "4": 1}
 
 
-def test_unknown_and_unique_fields_are_refused() -> None:
+def test_unknown_and_unique_fields_are_refused():
     with pytest.raises(DataError, match="'author' is not a field that differs"):
         score(right_but(DATA), by=["author"])
     with pytest.raises(DataError, match="the field 'id' has 44 values"):
         score(right_but(DATA), by=["id"])
 
 
-def test_column_name_needs_no_prefix() -> None:
+def test_column_name_needs_no_prefix():
     data = Dataset(replace(one, extra=Extra({"a.Level": at % 2, "a.K": at % 2, "b.K": at % 3}))
                    for at, one in enumerate(DATA))  # fmt: skip
     found = score(right_but(data), by=["Level", "a.Level"]).groups
@@ -98,14 +97,14 @@ def test_column_name_needs_no_prefix() -> None:
         score(right_but(data), by=["K"])
 
 
-def test_signature_depends_on_the_predictions() -> None:
+def test_signature_depends_on_the_predictions():
     one, other = score(right_but(DATA)), score(right_but(DATA, {1}))
     assert str(one.signature) != str(other.signature)
     assert one.record()["signature"] == str(one.signature)
 
 
 @pytest.mark.data
-def test_60_pdp_problems_are_80_comparisons(data_dir: Path) -> None:
+def test_60_pdp_problems_are_80_comparisons(data_dir):
     """With 2 to 5 options, guessing gives 45.25 % of problems and 50 % of comparisons."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     rng = np.random.default_rng(0)
@@ -126,7 +125,7 @@ def test_60_pdp_problems_are_80_comparisons(data_dir: Path) -> None:
     assert found.comparisons.right == won
 
 
-def test_copies_do_not_narrow_the_interval_of_comparisons() -> None:
+def test_copies_do_not_narrow_the_interval_of_comparisons():
     rng = np.random.default_rng(0)
     data = [
         replace(p, options=(*p.options, "the shelf"), id=f"{p.id}{time}", twin_id=None)
@@ -141,14 +140,14 @@ def test_copies_do_not_narrow_the_interval_of_comparisons() -> None:
 
 
 @pytest.mark.data
-def test_comparisons_need_scores(data_dir: Path) -> None:
+def test_comparisons_need_scores(data_dir):
     """Choices alone don't show which of several comparisons were won."""
     data = formats.read(data_dir / "pdp/PDPChallenge2016.xml")
     assert score(grade(data, [Prediction(p.id, 0) for p in data])).comparisons is None
 
 
 @pytest.mark.data
-def test_published_predictions_for_winogrande_dev(data_dir: Path) -> None:
+def test_published_predictions_for_winogrande_dev(data_dir):
     """A public list (Winogrande-Lattice) has 1,005 of 1,267 problems and 168 of 284 twins correct.
 
     It contains labels and logits; each label is the option with the larger logit.
@@ -187,7 +186,7 @@ def _draw_scores(rng: np.random.Generator) -> list[Scores]:
 
 @examples(10)
 @given(st.integers(0, 2**32 - 1))
-def test_results_do_not_depend_on_the_order_of_problems(seed: int) -> None:
+def test_results_do_not_depend_on_the_order_of_problems(seed):
     """Accuracy, twins, calibration, margins, p-values and intervals agree to 12 digits."""
     rng = np.random.default_rng(seed)
     scores = _draw_scores(rng)
@@ -202,7 +201,7 @@ def test_results_do_not_depend_on_the_order_of_problems(seed: int) -> None:
             assert a == b
 
 
-def test_copies_do_not_narrow_intervals() -> None:
+def test_copies_do_not_narrow_intervals():
     scores = _draw_scores(np.random.default_rng(1))
     copies = [replace(p, id=f"{p.id}x", twin_id=p.twin_id and f"{p.twin_id}x") for p in DATA]
     doubled = [{**of, **{f"{key}x": both for key, both in of.items()}} for of in scores]
@@ -221,7 +220,7 @@ def test_copies_do_not_narrow_intervals() -> None:
 BEFORE = make_twins(50)
 
 
-def test_forgotten_and_learned_problems_are_counted() -> None:
+def test_forgotten_and_learned_problems_are_counted():
     before, after = right_but(BEFORE, {0, 9}), right_but(BEFORE, {9, 20, 31, 40})
     found = measure_forgetting(before, after)
     assert (found.before.right, found.after.right) == (98, 96)
@@ -234,7 +233,7 @@ def test_forgotten_and_learned_problems_are_counted() -> None:
     assert (found.change, found.forgotten, found.learned, found.p_value) == (0, 0, 0, 1)
 
 
-def test_forgetting_on_different_data_sets_is_refused() -> None:
+def test_forgetting_on_different_data_sets_is_refused():
     with pytest.raises(DataError, match="is measured on one data set"):
         measure_forgetting(right_but(BEFORE), right_but(make_twins(50, seed=1)))
 
@@ -243,12 +242,12 @@ PAIRS = make_twins(5, singles=2)
 RIGHT = [Prediction(p.id, p.answer or 0, (0.0, 1.0)[:: 2 * (p.answer or 0) - 1]) for p in PAIRS]
 
 
-def test_prediction_order_does_not_matter() -> None:
+def test_prediction_order_does_not_matter():
     assert grade(PAIRS, RIGHT[::-1]).credit.all()
     assert grade(PAIRS, RIGHT[::-1]).digest == grade(PAIRS, RIGHT).digest
 
 
-def test_digest_covers_choices_and_scores() -> None:
+def test_digest_covers_choices_and_scores():
     first = grade(PAIRS, RIGHT).digest
     assert grade(PAIRS, [replace(RIGHT[0], choice=1 - RIGHT[0].choice), *RIGHT[1:]]).digest != first
     assert grade(PAIRS, [replace(RIGHT[0], scores=(0.5, 0.25)), *RIGHT[1:]]).digest != first
@@ -274,20 +273,18 @@ def test_digest_covers_choices_and_scores() -> None:
         (Dataset(), [], "there are no problems to score"),
     ],
 )
-def test_invalid_input_is_refused(
-    data: Dataset, predictions: list[Prediction], reason: str
-) -> None:
+def test_invalid_input_is_refused(data, predictions, reason):
     with pytest.raises(DataError, match=reason):
         grade(data, predictions)
 
 
-def test_family_is_one_cluster() -> None:
+def test_family_is_one_cluster():
     data = make_twins(0, singles=4)
     perturbed = [replace(p, lineage=Lineage(data[0].id, data[0].id)) for p in data[1:3]]
     assert find_clusters(Dataset([data[0], *perturbed, data[3]])).tolist() == [0, 0, 0, 1]
 
 
-def test_tie_gets_fractional_credit() -> None:
+def test_tie_gets_fractional_credit():
     data = make_twins(2)
     said = [
         Prediction(data.ids[0], data[0].answer or 0),
@@ -301,7 +298,7 @@ def test_tie_gets_fractional_credit() -> None:
     assert (found.ties, found.score_conflict_count) == (2, 1)
 
 
-def test_answer_graded_as_incorrect_is_not_a_tie() -> None:
+def test_answer_graded_as_incorrect_is_not_a_tie():
     data = Dataset([Problem(name, "Why?", ("a", "b", "c"), 0, blank=None) for name in "wxyz"])
     said = [
         Prediction("w", 1, tied=(1, 2)),
@@ -332,7 +329,7 @@ HONEST = make_predictions(CONFIDENCE, RNG.random(len(MANY)) < CONFIDENCE)
 BOASTFUL = make_predictions(np.full(len(MANY), 0.99), RNG.random(len(MANY)) < 0.7)
 
 
-def test_brier_score_and_log_loss_match_scikit_learn() -> None:
+def test_brier_score_and_log_loss_match_scikit_learn():
     """Ours is the two-class Brier score, twice scikit-learn's."""
     found = measure_calibration(HONEST)
     answers = np.array([p.answer for p in MANY])
@@ -343,7 +340,7 @@ def test_brier_score_and_log_loss_match_scikit_learn() -> None:
     assert found.confidence == pytest.approx(CONFIDENCE.mean())
 
 
-def test_null_contains_only_a_calibrated_solvers_ece() -> None:
+def test_null_contains_only_a_calibrated_solvers_ece():
     honest, boastful = measure_calibration(HONEST), measure_calibration(BOASTFUL)
     assert honest.ece_null[1] <= honest.ece <= honest.ece_null[2]
     right = BOASTFUL.credit.mean()
@@ -353,7 +350,7 @@ def test_null_contains_only_a_calibrated_solvers_ece() -> None:
     assert boastful.bins[0].accuracy.n == len(MANY)
 
 
-def test_null_is_clustered_and_independent_of_order() -> None:
+def test_null_is_clustered_and_independent_of_order():
     """Halves that are correct together vary as much by chance as half as many single problems."""
     confidence = np.repeat(RNG.uniform(0.5, 0.999, len(MANY) // 2), 2)
     together = make_predictions(
@@ -371,7 +368,7 @@ def test_null_is_clustered_and_independent_of_order() -> None:
     )
 
 
-def test_bins_partition_the_problems() -> None:
+def test_bins_partition_the_problems():
     found = measure_calibration(HONEST)
     assert sum(each.accuracy.n for each in found.bins) == len(MANY)
     assert all(each.low < each.confidence <= each.high for each in found.bins)
@@ -379,7 +376,7 @@ def test_bins_partition_the_problems() -> None:
     assert found.ece == pytest.approx(sum(gaps) / len(MANY))
 
 
-def test_scores_far_apart_do_not_overflow() -> None:
+def test_scores_far_apart_do_not_overflow():
     """Scores of ±1e6 are probabilities of 0 and 1; an incorrect answer costs 1e6 nats or more."""
     predictions = [Prediction(p.id, 0, (1e6, -1e6)) for p in MANY]
     found = measure_calibration(grade(MANY, predictions))
@@ -387,7 +384,7 @@ def test_scores_far_apart_do_not_overflow() -> None:
     assert np.isfinite(found.log_loss)
 
 
-def test_ranking_matches_scikit_learns_roc_auc() -> None:
+def test_ranking_matches_scikit_learns_roc_auc():
     found = measure_margins(HONEST)
     lead = [abs(p.scores[0] - p.scores[1]) for p in HONEST.predictions]
     assert found.ranking == pytest.approx(roc_auc_score(HONEST.credit, lead))
@@ -401,7 +398,7 @@ def test_ranking_matches_scikit_learns_roc_auc() -> None:
     assert list(found.surest_wrong) == sorted(wrong, key=lambda key: -surest[key])[:3]
 
 
-def test_ranking_of_ties_and_of_perfect_solvers() -> None:
+def test_ranking_of_ties_and_of_perfect_solvers():
     flat = grade(MANY, [Prediction(p.id, 0, (1.0, 1.0)) for p in MANY])
     assert (measure_margins(flat).ranking, measure_margins(flat).surest_wrong) == (0.5, ())
     assert (measure_calibration(flat).confidence, measure_calibration(flat).ece) == (0.5, 0.0)
@@ -409,7 +406,7 @@ def test_ranking_of_ties_and_of_perfect_solvers() -> None:
     assert (perfect.ranking, perfect.surest_wrong) == (None, ())
 
 
-def test_predictions_without_scores_are_refused() -> None:
+def test_predictions_without_scores_are_refused():
     bare = grade(MANY, [Prediction(p.id, 0) for p in MANY])
     for measure in (measure_calibration, measure_margins):
         with pytest.raises(DataError, match=r"needs? scores; the prediction for '0-0' has none"):

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ def depth(problem: Problem) -> int:
     return problem.lineage.declared or 0 if problem.lineage else 0
 
 
-def test_error_depths_match_hand_computed_values() -> None:
+def test_error_depths_match_hand_computed_values():
     """Errors at 2, 4 and 3: 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first error."""
     data = make_families([1, 2, 4], [3, 5], [6])
     found = measure_stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
@@ -55,7 +54,7 @@ def test_error_depths_match_hand_computed_values() -> None:
     assert found.mean.interval is None  # three families are too few
 
 
-def test_null_of_guessing_matches_all_outcomes() -> None:
+def test_null_of_guessing_matches_all_outcomes():
     """With depths 1 and 2, guessers have a first error at 4/3 on average and a mean of 3/2.
 
     A single error, shuffled over both depths, is at 3/2.
@@ -77,14 +76,14 @@ def tied(graded: Graded, *rows: int) -> Graded:
 
 
 @pytest.mark.parametrize("right", [True, False, 0.5])
-def test_root_is_recorded_as_a_boolean_unless_it_is_a_tie(right: bool | float) -> None:
+def test_root_is_recorded_as_a_boolean_unless_it_is_a_tie(right):
     graded = right_but(make_families([1, 2]), () if right else {0})
     found = measure_stability(tied(graded, 0) if right == 0.5 else graded)
     (family,) = found.record()["families"]
     assert family["root_right"] is right or family["root_right"] == 0.5 == right
 
 
-def test_error_depths_are_none_without_errors() -> None:
+def test_error_depths_are_none_without_errors():
     """The null of guessing is still reported."""
     found = measure_stability(right_but(MANY))
     for figure in (found.mean, found.family_mean, found.first):
@@ -94,7 +93,7 @@ def test_error_depths_are_none_without_errors() -> None:
     assert found.survival.errors == (0,)
 
 
-def test_roots_have_no_error_depth() -> None:
+def test_roots_have_no_error_depth():
     found = measure_stability(right_but(MANY, lambda p: p.lineage is None))
     assert found.mean.value is None
     assert found.roots.right == 0
@@ -104,7 +103,7 @@ def test_roots_have_no_error_depth() -> None:
     assert without.roots is None
 
 
-def test_accuracy_by_depth_is_clustered_by_family() -> None:
+def test_accuracy_by_depth_is_clustered_by_family():
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4))
     shares = {at: share.value for at, share in found.by_depth.items()}
     assert shares == {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 0.0, 6: 0.0}
@@ -113,7 +112,7 @@ def test_accuracy_by_depth_is_clustered_by_family() -> None:
     assert (found.accuracy.n, found.accuracy.clusters) == (150, 25)
 
 
-def test_consistent_families_have_no_errors() -> None:
+def test_consistent_families_have_no_errors():
     """Not even at the root; guessing gives 1/2^n."""
     data = make_families([1, 2], [1, 2], [1, 2])
     found = measure_stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
@@ -121,7 +120,7 @@ def test_consistent_families_have_no_errors() -> None:
 
 
 @pytest.mark.long
-def test_null_of_guessing_is_the_mean_depth() -> None:
+def test_null_of_guessing_is_the_mean_depth():
     found = [measure_stability(guess_all(MANY, seed), draws=50).mean for seed in range(60)]
     values, null = [one.value for one in found], found[0].null
     low, high = null.coin_interval
@@ -131,14 +130,14 @@ def test_null_of_guessing_is_the_mean_depth() -> None:
 
 
 @pytest.mark.long
-def test_shuffle_p_values_of_guessers_are_rarely_small() -> None:
+def test_shuffle_p_values_of_guessers_are_rarely_small():
     found = [measure_stability(guess_all(MANY, seed), draws=50).mean.null for seed in range(100)]
     p_values = np.array([null.p_value for null in found])
     assert (p_values < 0.05).mean() <= 0.12
     assert (p_values < 0.5).mean() >= 0.3
 
 
-def test_interval_of_five_families_exceeds_the_percentiles() -> None:
+def test_interval_of_five_families_exceeds_the_percentiles():
     data = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
     wrong = {"r0-1", "r1-2", "r2-4", "r3-3", "r3-5", "r4-0"}
     found = measure_stability(right_but(data, lambda p: p.id in wrong)).mean
@@ -150,7 +149,7 @@ def test_interval_of_five_families_exceeds_the_percentiles() -> None:
     assert found.interval[1] > high + 0.2
 
 
-def test_late_errors_have_a_small_p_value() -> None:
+def test_late_errors_have_a_small_p_value():
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4)).mean
     assert found.value == 5.5
     assert found.null.shuffled == pytest.approx(3.5, abs=0.05)
@@ -158,7 +157,7 @@ def test_late_errors_have_a_small_p_value() -> None:
     assert found.null.p_value == 2 / 2001
 
 
-def test_shuffles_approximate_the_exact_distribution() -> None:
+def test_shuffles_approximate_the_exact_distribution():
     """Eight families have one error each.
 
     p is twice the fraction of all arrangements that are at least as early.
@@ -177,7 +176,7 @@ def test_shuffles_approximate_the_exact_distribution() -> None:
     assert found.null.p_value == pytest.approx(2 * (every <= value).mean(), abs=0.02)
 
 
-def test_ties_are_shuffled_onto_problems_without_errors() -> None:
+def test_ties_are_shuffled_onto_problems_without_errors():
     """At depths 1 and 2, one has the error and the other the tie:
 
     means 4/3 or 5/3, firsts 1 or 3/2.
@@ -189,7 +188,7 @@ def test_ties_are_shuffled_onto_problems_without_errors() -> None:
     assert found.first.null.shuffled == pytest.approx(5 / 4, abs=0.02)
 
 
-def test_shuffles_stay_within_families() -> None:
+def test_shuffles_stay_within_families():
     """So the depth of a solver that fails in all deep families is explained by the families."""
     data = make_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
     found = measure_stability(right_but(data, lambda p: depth(p) > 5)).mean
@@ -198,7 +197,7 @@ def test_shuffles_stay_within_families() -> None:
     assert found.null.coin == 5
 
 
-def test_depth_is_outside_its_interval_exactly_if_p_is_at_most_five_percent() -> None:
+def test_depth_is_outside_its_interval_exactly_if_p_is_at_most_five_percent():
     data = make_families(*[[1, 1, 1, 2, 3, 12]] * 7)
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -209,7 +208,7 @@ def test_depth_is_outside_its_interval_exactly_if_p_is_at_most_five_percent() ->
             assert is_outside == (one.null.p_value <= 0.05)
 
 
-def test_copies_do_not_change_the_nulls() -> None:
+def test_copies_do_not_change_the_nulls():
     """Copies share an answer, so three copies of each problem are no further evidence."""
     data = make_families(*[[1, 2, 3, 4, 5, 6]] * 6)
     copies = Dataset(
@@ -224,7 +223,7 @@ def test_copies_do_not_change_the_nulls() -> None:
         assert getattr(once, name).null == getattr(often, name).null
 
 
-def test_families_of_one_block_move_together() -> None:
+def test_families_of_one_block_move_together():
     """A copy of each family, with the same errors, is no further evidence."""
     lineages = [p.lineage and replace(p.lineage, root=f"{p.root}/") for p in MANY]
     again = [replace(p, id=f"{p.id}/", lineage=of) for p, of in zip(MANY, lineages, strict=True)]
@@ -246,7 +245,7 @@ def test_families_of_one_block_move_together() -> None:
         assert other.null.p_value == pytest.approx(one.null.p_value, abs=0.06)
 
 
-def test_copies_with_different_answers_are_not_early_errors() -> None:
+def test_copies_with_different_answers_are_not_early_errors():
     """One of two copies is wrong at each depth, so no shuffle differs from the answers."""
     data = make_families(*[[1, 2, 3, 4, 5]] * 6)
     copies = Dataset([*data, *(replace(p, id=f"{p.id}/a") for p in data if p.lineage)])
@@ -255,7 +254,7 @@ def test_copies_with_different_answers_are_not_early_errors() -> None:
     assert first.null.p_value == 1
 
 
-def test_interval_matches_a_bootstrap_of_families() -> None:
+def test_interval_matches_a_bootstrap_of_families():
     rng = np.random.default_rng(0)
     data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
     graded = right_but(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
@@ -267,7 +266,7 @@ def test_interval_matches_a_bootstrap_of_families() -> None:
     assert found.mean.interval == pytest.approx(expected, abs=0.05)
 
 
-def test_families_of_twin_roots_share_a_cluster() -> None:
+def test_families_of_twin_roots_share_a_cluster():
     """Four clusters are too few for an interval."""
     halves = make_twins(4)
     children = [
@@ -282,14 +281,14 @@ def test_families_of_twin_roots_share_a_cluster() -> None:
     assert (found.mean.value, found.mean.interval) == (1.0, None)
 
 
-def test_chart_omits_depths_with_fewer_than_five_problems() -> None:
+def test_chart_omits_depths_with_fewer_than_five_problems():
     found = measure_stability(right_but(make_families(*([1, 2] for _ in range(4)), [1, 3])))
     ((_, accuracies),) = draw_stability({"toy": found})
     told = accuracies.description.replace("\xa0", " ")
     assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
 
 
-def test_most_complete_depth_is_used_by_default() -> None:
+def test_most_complete_depth_is_used_by_default():
     data = make_families([1, 2], [3, 4])
     bare = Dataset(
         replace(p, lineage=replace(p.lineage, declared=None)) if p.id == "r1-1" and p.lineage else p
@@ -302,7 +301,7 @@ def test_most_complete_depth_is_used_by_default() -> None:
     assert "depth:lineage" in str(taken.signature)
 
 
-def test_problem_without_a_root_counts_by_its_distance() -> None:
+def test_problem_without_a_root_counts_by_its_distance():
     """A row of EvoGrad's table before any original has a declared depth, and is its own family."""
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
     data = Dataset([lost, *make_families([2])])
@@ -322,12 +321,12 @@ def test_problem_without_a_root_counts_by_its_distance() -> None:
         ),
     ],
 )
-def test_data_without_the_depth_are_refused(data: Dataset, kind: str | None, reason: str) -> None:
+def test_data_without_the_depth_are_refused(data, kind, reason):
     with pytest.raises(DataError, match=reason):
         measure_stability(right_but(data), depth=kind)
 
 
-def test_accuracies_are_withheld_if_training_may_overlap() -> None:
+def test_accuracies_are_withheld_if_training_may_overlap():
     """Error depths are reported, as in EvoGrad's table 4."""
     seen = Overlap({0: "the training set contains its sentence"}, len(MANY))
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4), overlap=seen)
@@ -336,14 +335,14 @@ def test_accuracies_are_withheld_if_training_may_overlap() -> None:
     assert found.record()["overlap"]["withheld"] is True
 
 
-def test_record_is_json_and_deterministic() -> None:
+def test_record_is_json_and_deterministic():
     graded = guess_all(MANY, 3)
     record = measure_stability(graded, seed=5).record()
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert measure_stability(graded, seed=5).record() == record
 
 
-def test_results_do_not_depend_on_the_order_of_problems() -> None:
+def test_results_do_not_depend_on_the_order_of_problems():
     graded = guess_all(MANY, 3)
     backwards = grade(MANY.select(range(len(MANY))[::-1]), graded.predictions)
     one, other = measure_stability(graded), measure_stability(backwards)
@@ -353,7 +352,7 @@ def test_results_do_not_depend_on_the_order_of_problems() -> None:
 
 
 @pytest.mark.data
-def test_perturbed_wsc_is_measured_by_lineage(data_dir: Path) -> None:
+def test_perturbed_wsc_is_measured_by_lineage(data_dir):
     """Its eight kinds are families of their originals, with depths from the edits."""
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     found = measure_stability(choosing(data, [0] * len(data)))

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ def fail_from(dataset: Dataset, first: dict[str, int]) -> Graded:
     return right_but(dataset, wrong)
 
 
-def test_curve_is_kaplan_and_meiers() -> None:
+def test_curve_is_kaplan_and_meiers():
     """5 families with errors at 2 and 4 and an end at 3 have 4/5, 4/5 and 4/5 · 2/3."""
     data = make_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
     found = measure_stability(fail_from(data, {"r0": 2, "r2": 4})).survival
@@ -54,7 +53,7 @@ def test_curve_is_kaplan_and_meiers() -> None:
     assert found.intervals[2] == pytest.approx(expected, abs=1e-6)
 
 
-def test_survival_of_one_half_is_the_median_despite_rounding() -> None:
+def test_survival_of_one_half_is_the_median_despite_rounding():
     """3 of 8 families fail at the root and 1 at depth 1; 5/8 · 4/5 is rounded above 1/2."""
     data = make_families(*[[1, 5]] * 8)
     found = measure_stability(fail_from(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
@@ -63,7 +62,7 @@ def test_survival_of_one_half_is_the_median_despite_rounding() -> None:
 
 
 @given(ENDS)
-def test_scores_sum_to_the_log_rank_statistic(ends: list[tuple[int, bool, int, bool]]) -> None:
+def test_scores_sum_to_the_log_rank_statistic(ends):
     """They are the events of one group minus the expected events, depth by depth."""
     rows = np.array(ends)
     lasted = np.concatenate([rows[:, 0], rows[:, 2]])
@@ -80,7 +79,7 @@ def test_scores_sum_to_the_log_rank_statistic(ends: list[tuple[int, bool, int, b
 
 
 @given(ENDS)
-def test_log_rank_test_matches_lifelines(ends: list[tuple[int, bool, int, bool]]) -> None:
+def test_log_rank_test_matches_lifelines(ends):
     """An event may be split into two halves at one depth."""
     logrank = require("lifelines.statistics", "stability").logrank_test
     table = np.array(ends, int)
@@ -96,7 +95,7 @@ def test_log_rank_test_matches_lifelines(ends: list[tuple[int, bool, int, bool]]
     assert _compute_log_rank(halved, (other, whole)) == pytest.approx(expected)
 
 
-def test_less_than_one_family_at_risk_adds_no_variance() -> None:
+def test_less_than_one_family_at_risk_adds_no_variance():
     """If ties leave three quarters of a family, it still adds to the observed events."""
     one = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.5, 0.5])
     other = np.array([[1, 1], [2, 1], [3, 1]]), np.array([1, 0.75, 0.25])
@@ -109,7 +108,7 @@ def test_less_than_one_family_at_risk_adds_no_variance() -> None:
 
 @examples(30)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=7))
-def test_paired_p_value_counts_all_swaps_of_families(starts: list[tuple[int, int]]) -> None:
+def test_paired_p_value_counts_all_swaps_of_families(starts):
     data = make_families(*([1, 2, 3, 4] for _ in starts))
     first = fail_from(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
     second = fail_from(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
@@ -127,7 +126,7 @@ def test_paired_p_value_counts_all_swaps_of_families(starts: list[tuple[int, int
     assert found.p_value == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
 
 
-def test_paired_test_detects_a_constant_advantage() -> None:
+def test_paired_test_detects_a_constant_advantage():
     """One solver always lasts one step longer. The log-rank test misses it: families differ."""
     starts = [1 + row % 6 for row in range(14)]
     data = make_families(*([1, 2, 3, 4, 5, 6, 7, 8] for _ in starts))
@@ -141,7 +140,7 @@ def test_paired_test_detects_a_constant_advantage() -> None:
     assert json.loads(json.dumps(found.record(), allow_nan=False)) == found.record()
 
 
-def test_many_families_have_random_swaps() -> None:
+def test_many_families_have_random_swaps():
     starts = [[1 + row % 3 for row in range(40)], [1 + row % 4 for row in range(40)]]
     data = make_families(*([1, 2, 3, 4] for _ in range(40)))
     first, second = (fail_from(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
@@ -159,14 +158,14 @@ def test_many_families_have_random_swaps() -> None:
     assert found.p_value == pytest.approx(exact, abs=0.04)
 
 
-def test_signature_contains_both_digests() -> None:
+def test_signature_contains_both_digests():
     data = make_families([1, 2])
     first, second = fail_from(data, {}), fail_from(data, {"r0": 1})
     expected = f"predictions:{first.digest[:6]}+{second.digest[:6]}|"
     assert expected in str(compare_survival(first, second).signature)
 
 
-def test_p_values_of_equal_answers_are_1() -> None:
+def test_p_values_of_equal_answers_are_1():
     data = make_families([1, 2], [1, 2])
     for first in ({}, {"r0": 1}, {"r0": 1, "r1": 1}):
         answers = fail_from(data, first)
@@ -174,14 +173,14 @@ def test_p_values_of_equal_answers_are_1() -> None:
         assert (found.log_rank, found.p_value, found.later) == (1, 1, None)
 
 
-def test_different_data_sets_are_refused() -> None:
+def test_different_data_sets_are_refused():
     one, other = make_families([1, 2]), make_families([1, 3])
     with pytest.raises(DataError, match="different data sets"):
         compare_survival(fail_from(one, {}), fail_from(other, {}))
 
 
 @pytest.mark.data
-def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir: Path) -> None:
+def test_two_simple_solvers_differ_on_the_perturbed_wsc(data_dir):
     data = formats.read(data_dir / "perturbed_wsc" / "dataset" / "enhanced_wsc.tsv")
     first = choosing(data, [0] * len(data))
     better = right_but(data, lambda p: p.lineage is not None and p.answer == 0)

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -22,13 +21,13 @@ def switch(sentence: str, *options: str) -> str | None:
     return kept[0].sentence if len(kept) else None
 
 
-def test_switching_changes_every_mention_and_the_answer() -> None:
+def test_switching_changes_every_mention_and_the_answer():
     sentence = "Bob paid for Al's car, but Al forgot it; _ is hurt."
     assert switch(sentence, "Bob", "Al") == "Al paid for Bob's car, but Bob forgot it; _ is hurt."
     assert [p.answer for p in switch_options(Dataset([BALL])).kept] == [0]
 
 
-def test_capitals_follow_the_position_in_the_sentence() -> None:
+def test_capitals_follow_the_position_in_the_sentence():
     sentence = "The cup hit the jug and _ broke."
     assert switch(sentence, "The cup", "The jug") == "The jug hit the cup and _ broke."
 
@@ -41,18 +40,18 @@ def test_capitals_follow_the_position_in_the_sentence() -> None:
         ("Banana and Ann saw _ there.", ("Ana", "Ann")),
     ],
 )
-def test_absent_or_nested_options_are_not_switched(sentence: str, options: tuple[str, str]) -> None:
+def test_absent_or_nested_options_are_not_switched(sentence, options):
     assert switch(sentence, *options) is None
 
 
-def test_switching_twice_restores_the_problem() -> None:
+def test_switching_twice_restores_the_problem():
     data = make_twins(20)
     once = switch_options(data)
     assert not once.dropped
     assert switch_options(once.kept).kept == data
 
 
-def test_always_choosing_the_first_option_is_not_consistent() -> None:
+def test_always_choosing_the_first_option_is_not_consistent():
     data = make_twins(20)
     other = switch_options(data).kept
     blind = measure_consistency(choosing(data, [0] * 40), choosing(other, [0] * 40))
@@ -62,7 +61,7 @@ def test_always_choosing_the_first_option_is_not_consistent() -> None:
     assert good.consistent.clusters == 20
 
 
-def test_switched_problem_needs_its_original() -> None:
+def test_switched_problem_needs_its_original():
     data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
         measure_consistency(right_but(data), right_but(data))
@@ -71,7 +70,7 @@ def test_switched_problem_needs_its_original() -> None:
         measure_consistency(right_but(data), right_but(stranger))
 
 
-def test_labels_of_other_sentences_are_refused() -> None:
+def test_labels_of_other_sentences_are_refused():
     with pytest.raises(DataError, match="the sentence of label 0 differs from that of problem 'p'"):
         add_trichelair_labels(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
@@ -81,7 +80,7 @@ def test_labels_of_other_sentences_are_refused() -> None:
             add_trichelair_labels(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 
 
-def test_label_matches_a_sentence_with_most_of_its_words() -> None:
+def test_label_matches_a_sentence_with_most_of_its_words():
     """Five of nine words are enough."""
     mark = {"index": 0, "sentence": "Emma passed the ball to", "is_switchable": True}
     (found,) = add_trichelair_labels(Dataset([BALL]), [mark])
@@ -89,7 +88,7 @@ def test_label_matches_a_sentence_with_most_of_its_words() -> None:
 
 
 @pytest.mark.data
-def test_rule_reproduces_published_switched_sentences(data_dir: Path) -> None:
+def test_rule_reproduces_published_switched_sentences(data_dir):
     """It can switch 117 of 131 sentences; all but one are as published, except for capitals."""
     wsc = formats.read(data_dir / "wsc/WSCollection.xml")[:273]
     records = json.loads((data_dir / "trichelair/WSC_switched_label.json").read_text())

@@ -49,7 +49,7 @@ def told(capsys: TEXT, tmp_path: Path, *files: Path) -> dict[str, Any]:
 @pytest.mark.long
 @pytest.mark.data
 @pytest.mark.parametrize("name", TABLE)
-def test_row_of_table_5_is_printed(data_dir: Path, tmp_path: Path, capsys: TEXT, name: str) -> None:
+def test_row_of_table_5_is_printed(data_dir, tmp_path, capsys, name):
     """Next to the counts are the printed numbers and the reason for differences.
 
     Problems and average length are as printed, the vocabulary within two in a hundred.
@@ -72,9 +72,7 @@ def test_row_of_table_5_is_printed(data_dir: Path, tmp_path: Path, capsys: TEXT,
     ("path", "name"),
     [("dpr/test.c.txt", "DPR"), ("copa/copa-dev.xml", "COPA"), ("winogrande/dev.jsonl", None)],
 )
-def test_part_of_a_data_set_is_noted_in_its_row(
-    data_dir: Path, tmp_path: Path, capsys: TEXT, path: str, name: str | None
-) -> None:
+def test_part_of_a_data_set_is_noted_in_its_row(data_dir, tmp_path, capsys, path, name):
     row = told(capsys, tmp_path, data_dir / path)["table5"]
     assert (row["set"], row["whole"]) == (name or "WinoGrande", False)
     assert main(["stats", str(data_dir / path)]) == 0
@@ -82,7 +80,7 @@ def test_part_of_a_data_set_is_noted_in_its_row(
 
 
 @pytest.mark.data
-def test_copa_vocabulary_includes_our_joining_words(data_dir: Path) -> None:
+def test_copa_vocabulary_includes_our_joining_words(data_dir):
     """COPA's 3,370 words include "because" and "so"; swapped options count the same."""
     data = formats.read(data_dir / "copa/copa-all.xml")
     texts = [text.split("_")[0] for p in data for text in p.fill_all()]
@@ -94,13 +92,13 @@ def test_copa_vocabulary_includes_our_joining_words(data_dir: Path) -> None:
     assert (one.average_length, one.vocabulary) == (other.average_length, other.vocabulary)
 
 
-def test_other_data_have_no_row_of_table_5() -> None:
+def test_other_data_have_no_row_of_table_5():
     found = metrics.compute_statistics(Dataset([Problem("a", "The _ fell.", ("cup", "jug"), 0)]))
     assert found.table5 is None
     assert (found.average_length, found.vocabulary) == (4, 4)
 
 
-def test_row_explains_differences_from_the_paper() -> None:
+def test_row_explains_differences_from_the_paper():
     said = str(next(row for row in ROWS if row.set == "KnowRef"))
     assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said
     assert said.endswith("vocabulary 5,307: two records of the file are not problems.")

@@ -58,20 +58,20 @@ def longer_agrees(twin: Twin) -> bool | None:
     return half.answer == letters.index(max(letters))
 
 
-def test_longer_half_has_the_longer_answer_in_planted_twins(made: PracticeCorpus):
+def test_longer_half_has_the_longer_answer_in_planted_twins(made):
     for twin in twins(made, "length"):
         assert longer_agrees(twin) is True
         letters = sorted(map(len, twin[0].options))
         assert letters[1] - letters[0] >= 4
 
 
-def test_longer_half_has_either_answer_in_sound_twins(made: PracticeCorpus):
+def test_longer_half_has_either_answer_in_sound_twins(made):
     agree = [said for twin in twins(made, None) if (said := longer_agrees(twin)) is not None]
     assert len(agree) > 500
     assert sum(agree) / len(agree) == pytest.approx(0.5, abs=0.06)
 
 
-def test_association_gives_a_trigger_always_the_same_answer(made: PracticeCorpus):
+def test_association_gives_a_trigger_always_the_same_answer(made):
     answers = defaultdict(set)
     for twin in twins(made, "association"):
         for half, wording in zip(twin, wordings(twin), strict=True):
@@ -80,7 +80,7 @@ def test_association_gives_a_trigger_always_the_same_answer(made: PracticeCorpus
     assert all(len(options) == 1 for options in answers.values())
 
 
-def test_position_gives_a_trigger_always_the_same_index(made: PracticeCorpus):
+def test_position_gives_a_trigger_always_the_same_index(made):
     """Options are listed in the order of their mention."""
     answers = defaultdict(set)
     for twin in twins(made, "position"):
@@ -92,7 +92,7 @@ def test_position_gives_a_trigger_always_the_same_index(made: PracticeCorpus):
     assert sum(len(indices) == 1 for indices in answers.values()) / len(answers) > 0.9
 
 
-def test_polarity_has_no_concessive_sentences(made: PracticeCorpus):
+def test_polarity_has_no_concessive_sentences(made):
     """Good traits are praised and bad ones blamed, so no sentence needs "although"."""
     sentences = [half.sentence for twin in twins(made, "polarity") for half in twin]
     assert sentences
@@ -100,7 +100,7 @@ def test_polarity_has_no_concessive_sentences(made: PracticeCorpus):
     assert all(" because " in s or " since " in s or " as " in s for s in sentences)
 
 
-def test_sound_triggers_have_balanced_answers(made: PracticeCorpus):
+def test_sound_triggers_have_balanced_answers(made):
     answers = defaultdict(list)
     for twin in twins(made, None):
         for half, wording in zip(twin, wordings(twin), strict=True):
@@ -221,7 +221,7 @@ def sound() -> Dataset:
 
 
 @pytest.mark.parametrize("represent", [difference, reduced_difference, concat])
-def test_sound_problems_are_at_chance(sound: Dataset, represent: Represent):
+def test_sound_problems_are_at_chance(sound, represent):
     y = np.array(sound.answers)
     rows = np.arange(3_000)
     found = accuracy(represent(sound), y, rows[:1_500], rows[1_500:])
@@ -229,7 +229,7 @@ def test_sound_problems_are_at_chance(sound: Dataset, represent: Represent):
 
 
 @pytest.mark.parametrize("represent", [difference, concat, pairs])
-def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
+def test_sound_problems_of_new_frames_are_at_chance(represent):
     """The classifier is trained on the other half of the frames.
 
     Pairs of words can memorise the frames of their training data, but they don't generalise.
@@ -251,7 +251,7 @@ def test_sound_problems_of_new_frames_are_at_chance(represent: Represent):
     assert found == pytest.approx(0.5, abs=CHANCE)
 
 
-def test_symmetric_twins_are_at_chance_for_word_pairs(sound: Dataset):
+def test_symmetric_twins_are_at_chance_for_word_pairs(sound):
     """Without symmetry, pairs of words memorise the sound frames."""
     symmetric = generate_corpus(3_000, seed=21, strength=0, symmetric=True).dataset
     rows = np.arange(3_000)
@@ -297,7 +297,7 @@ def test_each_representation_predicts_its_artifacts(planted, represent, above, a
     assert seen["sound"] < 0.7
 
 
-def test_ids_do_not_reveal_answers_or_planting(planted: PracticeCorpus):
+def test_ids_do_not_reveal_answers_or_planting(planted):
     data = planted.dataset
     digits = [
         [int(digit, 16) for digit in (problem.id + (problem.twin_id or ""))] for problem in data

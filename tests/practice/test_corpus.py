@@ -29,7 +29,7 @@ def large() -> PracticeCorpus:
     return generate_corpus(5_000, seed=3)
 
 
-def test_5000_twins_pass_all_structural_rules(large: PracticeCorpus):
+def test_5000_twins_pass_all_structural_rules(large):
     examined = validate.examine_structure(large.dataset, ALL_RULES)
     assert examined.findings == ()
     social = sum(p.origin is not None and p.origin.domain == "social" for p in large.dataset)
@@ -106,26 +106,26 @@ def test_social_sets_the_fraction_of_social_twins():
         assert share == pytest.approx(social, abs=0.05)
 
 
-def test_answers_and_the_order_of_halves_are_balanced(large: PracticeCorpus):
+def test_answers_and_the_order_of_halves_are_balanced(large):
     assert Counter(large.dataset.answers) == {0: 5_000, 1: 5_000}
     first_halves = [large.dataset[first].answer for first, _ in large.dataset.twins]
     assert first_halves.count(0) / 5_000 == pytest.approx(0.5, abs=0.03)
 
 
-def test_anchor_is_not_an_option(large: PracticeCorpus):
+def test_anchor_is_not_an_option(large):
     for problem in large.dataset:
         assert problem.origin is not None
         assert problem.origin.anchor not in problem.options
 
 
-def test_social_options_are_two_people_of_one_gender(large: PracticeCorpus):
+def test_social_options_are_two_people_of_one_gender(large):
     women, men = map(set, read_fillers().pools["names"])
     for problem in large.dataset:
         if problem.origin is not None and problem.origin.domain == "social":
             assert set(problem.options) <= women or set(problem.options) <= men
 
 
-def test_objects_follow_an_article_and_names_do_not(large: PracticeCorpus):
+def test_objects_follow_an_article_and_names_do_not(large):
     """At their mention and at the blank."""
     for problem in large.dataset:
         parts = [word.strip(".,").lower() for word in split_words(problem.sentence)]
@@ -163,7 +163,7 @@ def test_invalid_arguments_are_refused(arguments, said):
         generate_corpus(**{"twins": 10, **arguments})
 
 
-def test_too_few_frames_are_reported(monkeypatch: pytest.MonkeyPatch):
+def test_too_few_frames_are_reported(monkeypatch):
     monkeypatch.setattr(_corpus, "read_frames", lambda: read_frames()[-1:])
     with pytest.raises(DataError, match="use fewer twins or more kinds of artifacts"):
         generate_corpus(5_000, strength=1, artifacts=["association"], social=0)
@@ -244,7 +244,7 @@ def test_crowd_answers_by_its_error_rate():
 
 
 @pytest.mark.parametrize("purpose", ["local", "validate"])
-def test_three_distinct_eligible_judges_see_each_problem(made: PracticeCorpus, purpose: str):
+def test_three_distinct_eligible_judges_see_each_problem(made, purpose):
     """No judge wrote the twin or saw its other half before."""
     judges = defaultdict(list)
     for vote in made.votes:
@@ -256,14 +256,14 @@ def test_three_distinct_eligible_judges_see_each_problem(made: PracticeCorpus, p
     assert aside == ()
 
 
-def test_about_68_percent_are_valid(made: PracticeCorpus, judged: Filtered):
+def test_about_68_percent_are_valid(made, judged):
     """As in the paper, within 3 points; votes reject for all reasons of its three rules."""
     assert len(judged.kept) / len(made.dataset) == pytest.approx(0.68, abs=0.03)
     reasons = {entry.reason.split(":")[0] for entry in judged.dropped}
     assert reasons == {"majority", "ambiguity", "word association", "local context"}
 
 
-def test_planted_problems_are_valid_as_often_as_sound_ones(made: PracticeCorpus, judged: Filtered):
+def test_planted_problems_are_valid_as_often_as_sound_ones(made, judged):
     kept = set(judged.kept.ids)
     planted = set(made.planted)
     sound = set(made.dataset.ids) - planted
@@ -271,7 +271,7 @@ def test_planted_problems_are_valid_as_often_as_sound_ones(made: PracticeCorpus,
     assert shares[0] == pytest.approx(shares[1], abs=0.05)
 
 
-def test_judges_differ_in_reliability(made: PracticeCorpus):
+def test_judges_differ_in_reliability(made):
     answers = dict(zip(made.dataset.ids, made.dataset.answers, strict=True))
     wrong = defaultdict(list)
     for vote in made.votes:

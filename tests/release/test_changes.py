@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,14 +9,14 @@ from tests.release.conftest import about, found, lines, sets, write_sets
 from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
-from winosmith.release import ReleaseResult, Splitting, release
+from winosmith.release import Splitting, release
 from winosmith.release._content import digest_text
 from winosmith.release._source import assign_ids, read_previous
 
 STONES = "tombstones.jsonl"
 
 
-def test_next_release_lists_changes_by_id(small: ReleaseResult, tmp_path: Path) -> None:
+def test_next_release_lists_changes_by_id(small, tmp_path):
     parts = sets()
     train, dev = list(parts["train_xl"]), list(parts["dev"])
     moved, gone = dev[:2], dev[2:4]
@@ -66,7 +65,7 @@ def test_next_release_lists_changes_by_id(small: ReleaseResult, tmp_path: Path) 
         release(source, back, tmp_path / "other", previous=done.folder, new_ids=True)
 
 
-def test_replaced_problems_are_listed_as_edits(small: ReleaseResult, tmp_path: Path) -> None:
+def test_replaced_problems_are_listed_as_edits(small, tmp_path):
     """A new problem replaces an old one if it has its source id or descends from it."""
     parts = sets()
     train, dev = parts["train_xl"], parts["dev"]
@@ -95,9 +94,7 @@ def test_replaced_problems_are_listed_as_edits(small: ReleaseResult, tmp_path: P
     assert found(done.folder) == []
 
 
-def test_published_problem_is_refused_in_test_or_left_out(
-    small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_published_problem_is_refused_in_test_or_left_out(small, tmp_path):
     parts = sets()
     train = parts["train_xl"]
     test = Dataset([*parts["test"], *train[38:40]], "test")
@@ -112,7 +109,7 @@ def test_published_problem_is_refused_in_test_or_left_out(
 
 
 @pytest.mark.parametrize("kind", ["twin", "contributor"])
-def test_larger_file_keeps_the_splits(kind: str, tmp_path: Path) -> None:
+def test_larger_file_keeps_the_splits(kind, tmp_path):
     """No problem moves to test, even if new problems join contributors of different splits."""
     data = practice.generate_corpus(90, seed=4).dataset
     told = {"source": [{"name": "*", "licence": "Apache-2.0"}]}
@@ -128,7 +125,7 @@ def test_larger_file_keeps_the_splits(kind: str, tmp_path: Path) -> None:
     assert second.content.omitted_counts == {}
 
 
-def test_root_and_parent_outside_a_release_have_two_ids(small: ReleaseResult) -> None:
+def test_root_and_parent_outside_a_release_have_two_ids(small):
     """Also if the previous release gave both the same id."""
     data = Dataset([replace(sets()["dev"][0], lineage=Lineage("r", "p"))])
     before = read_previous(small.folder)

@@ -53,7 +53,7 @@ print("RESULT" + json.dumps(found))
 
 @pytest.mark.long
 @pytest.mark.models
-def test_lm_eval_scores_match_ours_to_1e_4(make_language_model: MakeModel, tmp_path: Path) -> None:
+def test_lm_eval_scores_match_ours_to_1e_4(make_language_model, tmp_path):
     installed("lm_eval")
     runs: list[tuple[str, str, Literal["partial", "full"], bool | None]] = [
         ("gpt2", "", "partial", None),
@@ -74,8 +74,8 @@ def test_lm_eval_scores_match_ours_to_1e_4(make_language_model: MakeModel, tmp_p
 
 @pytest.mark.models
 def test_winogrande_task_of_lm_eval_compares_the_same_texts(
-    data_dir: Path, make_language_model: MakeModel, tmp_path: Path
-) -> None:
+    data_dir, make_language_model, tmp_path
+):
     """Six of the 1,267 dev sentences have two spaces after the blank; lm-eval's task keeps one."""
     installed("lm_eval")
     spec = importlib.util.find_spec("lm_eval")
@@ -98,7 +98,7 @@ def test_winogrande_task_of_lm_eval_compares_the_same_texts(
 
 
 @pytest.mark.long
-def test_inspect_accuracy_matches_a_model_that_answers_a(tmp_path: Path) -> None:
+def test_inspect_accuracy_matches_a_model_that_answers_a(tmp_path):
     name = write_inspect_task(DATA, tmp_path / "task")
     assert name == "made_by_hand_2"
     task = tmp_path / f"task/{name}.py"
@@ -109,7 +109,7 @@ def test_inspect_accuracy_matches_a_model_that_answers_a(tmp_path: Path) -> None
     assert metrics["stderr"] > 0
 
 
-def test_export_without_answers_is_refused(tmp_path: Path) -> None:
+def test_export_without_answers_is_refused(tmp_path):
     for export in (write_lm_eval_task, write_inspect_task):
         with pytest.raises(DataError, match="19 of 19 problems have no answer \\('0-0', "):
             export(DATA.blind(), tmp_path / "task")
@@ -118,14 +118,14 @@ def test_export_without_answers_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "task").exists()
 
 
-def test_canary_adds_only_one_line_of_code(tmp_path: Path) -> None:
+def test_canary_adds_only_one_line_of_code(tmp_path):
     for canary in ("x", "x\nimport os\u2028import sys"):
         name = write_inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
         _, *rest = (tmp_path / f"{len(canary)}" / f"{name}.py").read_text("utf-8").splitlines()
         assert rest[0].startswith('"""')
 
 
-def test_export_does_not_overwrite_other_files(tmp_path: Path) -> None:
+def test_export_does_not_overwrite_other_files(tmp_path):
     (tmp_path / "mine.txt").write_text("mine", "utf-8")
     with pytest.raises(OutputError, match="was not written by winosmith"):
         write_lm_eval_task(DATA, tmp_path)
@@ -139,9 +139,7 @@ def test_export_does_not_overwrite_other_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("harness", "file"), [("lm-eval", "twins_partial.yaml"),
                                                ("inspect-ai", "twins.py")])  # fmt: skip
-def test_convert_writes_the_folder_of_a_harness(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], harness: str, file: str
-) -> None:
+def test_convert_writes_the_folder_of_a_harness(tmp_path, capsys, harness, file):
     source, target = tmp_path / "twins.jsonl", tmp_path / "the task"
     formats.write(make_twins(3), source)
     assert main(["convert", str(source), str(target), "--to", harness]) == 0

@@ -64,7 +64,7 @@ def _check_published(content: Content, found: KeyedRelease) -> None:
         assert shown[pair.a.id] in (form, replace(form, answer=None))
 
 
-def test_keyed_release_publishes_presentations_by_coins(keyed: ReleaseResult) -> None:
+def test_keyed_release_publishes_presentations_by_coins(keyed):
     assert found(keyed.folder) == found(keyed.folder, private=keyed.private_folder) == []
     coins = read_keyed_release(keyed.folder)
     _check_published(keyed.content, coins)
@@ -79,7 +79,7 @@ def test_keyed_release_publishes_presentations_by_coins(keyed: ReleaseResult) ->
     assert all(not key.startswith("csv.") for p in keyed.content.problems for key in p.extra)
 
 
-def test_card_has_commitment_and_power_but_no_secret(keyed: ReleaseResult) -> None:
+def test_card_has_commitment_and_power_but_no_secret(keyed):
     statement = keyed.content.keyed
     secret = json.loads((_private(keyed.folder) / COINS).read_text("utf-8"))["bytes"]
     for name, raw in everything(keyed.folder).items():
@@ -92,7 +92,7 @@ def test_card_has_commitment_and_power_but_no_secret(keyed: ReleaseResult) -> No
     assert f"{statement.names} have two people whose names can be swapped" in card
 
 
-def test_releases_of_equal_data_differ_only_by_coins(keyed: ReleaseResult, tmp_path: Path) -> None:
+def test_releases_of_equal_data_differ_only_by_coins(keyed, tmp_path):
     again = release(_source(tmp_path / "s"), about(), tmp_path / "out", new_ids=True, keyed=True)
     one, other = read_keyed_release(keyed.folder), read_keyed_release(again.folder)
     assert one.pairs == other.pairs
@@ -105,7 +105,7 @@ def test_releases_of_equal_data_differ_only_by_coins(keyed: ReleaseResult, tmp_p
     assert any(one.startswith("private/coins.json: its coins belong to another") for one in wrong)
 
 
-def test_secret_bytes_survive_repeats_and_interrupts(tmp_path: Path) -> None:
+def test_secret_bytes_survive_repeats_and_interrupts(tmp_path):
     source, out = _source(tmp_path / "source"), tmp_path / "out"
     key = get_or_draw_key(out, about())  # like a run that was killed before it wrote the release
     assert get_pending_path(out, about()).stat().st_mode & 0o077 == 0
@@ -119,7 +119,7 @@ def test_secret_bytes_survive_repeats_and_interrupts(tmp_path: Path) -> None:
         release(source, about(), out, new_ids=True, keyed=True)
 
 
-def test_refused_releases_draw_no_coins(tmp_path: Path) -> None:
+def test_refused_releases_draw_no_coins(tmp_path):
     out = tmp_path / "out"
     source = write_sets(tmp_path / "source", {"dev": sets()["dev"]})
     release(source, about(), out)
@@ -147,22 +147,20 @@ def _edit(path: Path, old: str, new: str) -> None:
         (PRESENTATIONS, '"answer":0', '"answer":1', "private/coins.json: its bytes, or the lines"),
     ],
 )
-def test_changed_private_files_are_found(
-    name: str, old: str, new: str, fault: str, copied: Path
-) -> None:
+def test_changed_private_files_are_found(name, old, new, fault, copied):
     _edit(_private(copied) / name, old, new)
     (wrong,) = found(copied, private=_private(copied))
     assert wrong.startswith(fault)
     assert "coins can't be drawn again" in wrong
 
 
-def test_missing_coins_are_found(copied: Path) -> None:
+def test_missing_coins_are_found(copied):
     (_private(copied) / COINS).unlink()
     (wrong,) = found(copied, private=_private(copied))
     assert re.match(r"private/coins\.json: .*No such file", wrong)
 
 
-def test_changed_presentation_or_counts_are_found(keyed: ReleaseResult, tmp_path: Path) -> None:
+def test_changed_presentation_or_counts_are_found(keyed, tmp_path):
     coins = read_keyed_release(keyed.folder)
     pair = next(pair for pair in coins.pairs if pair.a.id in keyed.content.parts["dev"].ids)
     other = pair.b if coins.get_published(pair) == pair.a else pair.a
@@ -177,9 +175,7 @@ def test_changed_presentation_or_counts_are_found(keyed: ReleaseResult, tmp_path
     assert any(re.search("release.json: it states .* by a coin flip, not", f) for f in faults)
 
 
-def test_next_version_has_new_coins_and_the_same_ids(
-    keyed: ReleaseResult, small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_next_version_has_new_coins_and_the_same_ids(keyed, small, tmp_path):
     """New coins aren't listed as changes. The previous release may be keyed or not."""
     source = _source(tmp_path / "source")
     how: dict[str, Any] = {"new_ids": True, "keyed": True}
@@ -195,7 +191,7 @@ def test_next_version_has_new_coins_and_the_same_ids(
     assert found(after.folder, private=after.private_folder) == []
 
 
-def test_private_answers_of_a_keyed_build_match_its_coins(tmp_path: Path) -> None:
+def test_private_answers_of_a_keyed_build_match_its_coins(tmp_path):
     built = build_pool(tmp_path, practice.generate_corpus(60, seed=2).dataset)
     done = release(built, about(), tmp_path / "out", keyed=True)
     assert found(done.folder, private=built / "private") == []
@@ -217,9 +213,7 @@ def test_private_answers_of_a_keyed_build_match_its_coins(tmp_path: Path) -> Non
             assert (right == answer[old]) == (form.sentence == sentence[old])
 
 
-def test_release_keyed_prints_blocks_and_commitment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_release_keyed_prints_blocks_and_commitment(tmp_path, monkeypatch, capsys):
     installed("pyarrow")
     monkeypatch.chdir(tmp_path)
     write_sets(tmp_path / "source", {"dev": sets()["dev"]})

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples, installed
 from tests.release.conftest import about, run_inspect, run_script
 from winosmith import Edit, Extra, Lineage, Origin, Problem, answers, formats
-from winosmith.release import ReleaseResult, find_missing_fields, release
+from winosmith.release import find_missing_fields, release
 from winosmith.release._files import FIELDS
 from winosmith.release._interchange import find_used_columns, format_parquet, make_table, read_table
 
@@ -28,7 +28,7 @@ print("RESULT" + json.dumps([found, len(default)]))
 """
 
 
-def test_datasets_loads_every_configuration(small: ReleaseResult, tmp_path: Path) -> None:
+def test_datasets_loads_every_configuration(small, tmp_path):
     installed("datasets")
     found, default = run_script(LOAD, str(small.folder), where=tmp_path)
     parts = {"xl/train": "train_xl", "xs/train": "train_xs"}
@@ -74,7 +74,7 @@ def _by_mlcroissant(folder: Path, where: Path) -> list[Any]:
     return run_script(CROISSANT, str(folder), where=where)
 
 
-def test_mlcroissant_finds_no_fault_and_reads_all(small: ReleaseResult, tmp_path: Path) -> None:
+def test_mlcroissant_finds_no_fault_and_reads_all(small, tmp_path):
     errors, warnings, found, stated = _by_mlcroissant(small.folder, tmp_path)
     assert (errors, warnings) == ([], [])
     assert found == {
@@ -89,7 +89,7 @@ def test_mlcroissant_finds_no_fault_and_reads_all(small: ReleaseResult, tmp_path
     assert "No cue of dev is flagged." in stated["rai:dataBiases"]
 
 
-def test_mlcroissant_reads_the_statements_of_the_authors(tmp_path: Path) -> None:
+def test_mlcroissant_reads_the_statements_of_the_authors(tmp_path):
     asked = [
         Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(4)), n % 4,
                 blank=None)
@@ -138,7 +138,7 @@ print("RESULT" + json.dumps([board["name"], board["evaluation_framework"],
 """
 
 
-def test_inspect_reads_eval_yaml_of_the_leaderboard(small: ReleaseResult, tmp_path: Path) -> None:
+def test_inspect_reads_eval_yaml_of_the_leaderboard(small, tmp_path):
     installed("inspect_ai")
     assert run_script(BOARD, str(small.folder), where=tmp_path) == [
         "Small",
@@ -148,15 +148,13 @@ def test_inspect_reads_eval_yaml_of_the_leaderboard(small: ReleaseResult, tmp_pa
 
 
 @pytest.mark.long
-def test_inspect_accuracy_matches_a_model_that_answers_b(
-    small: ReleaseResult, copied: Path, tmp_path: Path
-) -> None:
+def test_inspect_accuracy_matches_a_model_that_answers_b(small, copied, tmp_path):
     dev, task = small.content.parts["dev"], copied / "harness/inspect_ai/small.py"
     metrics, _ = run_inspect(task, "B" * len(dev), tmp_path / "logs")
     assert metrics["accuracy"] == pytest.approx(np.mean([p.answer == 1 for p in dev]))
 
 
-def test_formats_read_returns_the_released_problems(small: ReleaseResult) -> None:
+def test_formats_read_returns_the_released_problems(small):
     for part, dataset in small.content.parts.items():
         assert formats.read(small.folder / f"data/{part}.jsonl") == dataset
         assert formats.read(small.folder / f"data/{part}.parquet") == dataset
@@ -164,7 +162,7 @@ def test_formats_read_returns_the_released_problems(small: ReleaseResult) -> Non
     assert labels == small.content.parts["dev"].answers
 
 
-def test_parquet_round_trip_keeps_the_position_of_the_blank(tmp_path: Path) -> None:
+def test_parquet_round_trip_keeps_the_position_of_the_blank(tmp_path):
     """A text may have no blank, or other underscores."""
     held = [
         Problem("q", "What is __init__?", ("a method", "x_"), 0, blank=None),
@@ -205,9 +203,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 @examples(40)
 @given(held=st.lists(problems(), min_size=1, max_size=3))
-def test_parquet_round_trip_is_exact_and_deterministic(
-    held: list[Problem], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_parquet_round_trip_is_exact_and_deterministic(held, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     raw = format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"})
     assert format_parquet(make_table(held, find_used_columns(held)), {"canary": "x"}) == raw

@@ -25,7 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_pool(tmp_path_factory.mktemp("pool"), pool, filter=chosen, measure={"splits": 1})
 
 
-def test_release_of_a_build_states_phases_and_funnel(built: Path, tmp_path: Path) -> None:
+def test_release_of_a_build_states_phases_and_funnel(built, tmp_path):
     done = release(built, about(), tmp_path / "out")
     assert found(done.folder, private=built / "private") == []
     assert found(done.folder, private=done.private_folder) == []
@@ -46,7 +46,7 @@ def test_release_of_a_build_states_phases_and_funnel(built: Path, tmp_path: Path
     assert [by_old[digest_text(p)] for p in solved] == list(solved.answers)
 
 
-def test_release_has_no_withheld_text_old_id_or_private_digest(built: Path, tmp_path: Path) -> None:
+def test_release_has_no_withheld_text_old_id_or_private_digest(built, tmp_path):
     done = release(built, about(), tmp_path / "out")
     text = b"\n".join(everything(done.folder).values())
     for record in map(json.loads, lines(built / "private/withheld.jsonl")):
@@ -57,7 +57,7 @@ def test_release_has_no_withheld_text_old_id_or_private_digest(built: Path, tmp_
         assert hashlib.sha256(path.read_bytes()).hexdigest().encode() not in text
 
 
-def test_changed_or_unfinished_build_is_refused(built: Path, tmp_path: Path) -> None:
+def test_changed_or_unfinished_build_is_refused(built, tmp_path):
     copy = Path(shutil.copytree(built, tmp_path / "copy"))
     (copy / "dev.jsonl").write_text((copy / "dev.jsonl").read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(InputError, match=r"dev\.jsonl was changed after the build"):
@@ -68,7 +68,7 @@ def test_changed_or_unfinished_build_is_refused(built: Path, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
-def test_build_that_publishes_a_withheld_problem_is_refused(built: Path, tmp_path: Path) -> None:
+def test_build_that_publishes_a_withheld_problem_is_refused(built, tmp_path):
     copy = Path(shutil.copytree(built, tmp_path / "copy"))
     line = json.dumps({**json.loads(lines(copy / "dev.jsonl")[0]), "stage": "x", "reason": "y"})
     with (copy / "private/withheld.jsonl").open("a", encoding="utf-8") as file:
@@ -78,7 +78,7 @@ def test_build_that_publishes_a_withheld_problem_is_refused(built: Path, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_withheld_copies_of_dev_are_no_fault(tmp_path: Path) -> None:
+def test_withheld_copies_of_dev_are_no_fault(tmp_path):
     """Such a copy reveals nothing that dev doesn't."""
     data = practice.generate_corpus(60, seed=2).dataset
     again = [replace(p, id=f"{p.id}-x", twin_id=f"{p.twin_id}-x") for p in data]
@@ -90,7 +90,7 @@ def test_withheld_copies_of_dev_are_no_fault(tmp_path: Path) -> None:
     assert found(done.folder, private=built / "private") == []
 
 
-def test_remaining_copy_keeps_its_own_private_answer(tmp_path: Path) -> None:
+def test_remaining_copy_keeps_its_own_private_answer(tmp_path):
     """The copy with the other answer was withdrawn."""
     data = practice.generate_corpus(60, seed=2).dataset
     liars = [

@@ -1,8 +1,6 @@
 """Releases that are refused, with advice."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,7 @@ def _halves(parts: dict[str, Dataset]) -> dict[str, Dataset]:
     }  # fmt: skip
 
 
-def test_splits_by_contributor_need_all_contributors(tmp_path: Path) -> None:
+def test_splits_by_contributor_need_all_contributors(tmp_path):
     parts = sets()
     source = write_sets(tmp_path / "source", {**parts, "dev": by(parts["dev"], author=None)})
     with pytest.raises(DataError, match="16 of 81 problems have no contributor"):
@@ -48,7 +46,7 @@ def test_splits_by_contributor_need_all_contributors(tmp_path: Path) -> None:
          "belongs to another problem in train_x"),
     ],
 )  # fmt: skip
-def test_unreleasable_problems_are_refused(change: Any, reason: str, no_leftovers: Path) -> None:
+def test_unreleasable_problems_are_refused(change, reason, no_leftovers):
     source = write_sets(no_leftovers.parent / "source", change(sets()))
     with pytest.raises(InputError, match=reason):
         release(source, about(), no_leftovers)
@@ -56,7 +54,7 @@ def test_unreleasable_problems_are_refused(change: Any, reason: str, no_leftover
 
 
 @pytest.mark.parametrize("withheld", [0, 1])
-def test_ids_that_reveal_answers_are_refused(tmp_path: Path, withheld: int) -> None:
+def test_ids_that_reveal_answers_are_refused(tmp_path, withheld):
     made = practice.generate_corpus(80, seed=9).dataset
     told = [replace(p, id=f"{p.twin_id}-{(p.answer or 0) + 1}") for p in made]
     told[:withheld] = [replace(p, answer=None) for p in told[:withheld]]
@@ -68,7 +66,7 @@ def test_ids_that_reveal_answers_are_refused(tmp_path: Path, withheld: int) -> N
 
 
 @pytest.mark.parametrize("mark", [" ", "\u200b", "  e\u0301"])
-def test_invisible_characters_that_reveal_answers_are_refused(tmp_path: Path, mark: str) -> None:
+def test_invisible_characters_that_reveal_answers_are_refused(tmp_path, mark):
     """Here: spacing and Unicode variants, which aren't part of the text that solvers read."""
     made = practice.generate_corpus(80, seed=9).dataset
     formats.write(
@@ -97,9 +95,7 @@ def test_invisible_characters_that_reveal_answers_are_refused(tmp_path: Path, ma
         ("CC-BY-ND-4.0", "CC-BY-ND-4.0", None),
     ],
 )
-def test_incompatible_licences_are_refused(
-    inner: str, outer: str, reason: str | None, tmp_path: Path
-) -> None:
+def test_incompatible_licences_are_refused(inner, outer, reason, tmp_path):
     """A stated permission allows any licence."""
     parts = {k: by(v, licence=inner, source="x") for k, v in sets().items() if k in ("dev", "test")}
     source = write_sets(tmp_path / "source", parts)
@@ -114,7 +110,7 @@ def test_incompatible_licences_are_refused(
     assert "- permission: by letter, 2026-10-01" in (done.folder / "LICENCES.md").read_text("utf-8")
 
 
-def test_perturbed_problems_of_noderivatives_are_refused(tmp_path: Path) -> None:
+def test_perturbed_problems_of_noderivatives_are_refused(tmp_path):
     """Also if the release itself has that licence."""
     parts = sets()
     parts = {k: by(v, licence="CC-BY-ND-4.0", source="x") for k, v in parts.items()}

@@ -9,8 +9,6 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import pytest
@@ -26,11 +24,11 @@ from winosmith.errors import OutputError, RecipeError
 from winosmith.escape import escape_markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
-from winosmith.release import TEMPLATE, ReleaseResult, Splitting, read_about, release, verify
+from winosmith.release import TEMPLATE, Splitting, read_about, release, verify
 from winosmith.release._content import digest_text
 
 
-def test_folder_name_depends_only_on_the_content(small: ReleaseResult, tmp_path: Path) -> None:
+def test_folder_name_depends_only_on_the_content(small, tmp_path):
     source = write_sets(tmp_path / "source", sets())
     again = release(source, about(), tmp_path / "out", new_ids=True)
     assert again.folder.name == small.folder.name
@@ -40,7 +38,7 @@ def test_folder_name_depends_only_on_the_content(small: ReleaseResult, tmp_path:
     assert other.folder.name != small.folder.name
 
 
-def test_sha256sum_accepts_checksums_of_all_other_files(small: ReleaseResult) -> None:
+def test_sha256sum_accepts_checksums_of_all_other_files(small):
     done = subprocess.run(
         ["sha256sum", "--check", "--strict", "checksums.txt"],
         cwd=small.folder,
@@ -51,7 +49,7 @@ def test_sha256sum_accepts_checksums_of_all_other_files(small: ReleaseResult) ->
     assert len(done.stdout.splitlines()) == len(everything(small.folder)) - 1
 
 
-def test_answers_of_test_are_only_in_the_private_folder(small: ReleaseResult) -> None:
+def test_answers_of_test_are_only_in_the_private_folder(small):
     blind = formats.read(small.folder / "data/test.jsonl")
     assert set(blind.answers) == {None}
     assert {key for p in blind for key in p.extra} == {CANARY}
@@ -65,7 +63,7 @@ def test_answers_of_test_are_only_in_the_private_folder(small: ReleaseResult) ->
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 
 
-def test_canary_is_in_every_problem_and_text_file(small: ReleaseResult) -> None:
+def test_canary_is_in_every_problem_and_text_file(small):
     mark = small.content.canary.encode()
     bare = re.compile(
         r".*\.lst|CONTRIBUTORS\.csv|checksums\.txt|tombstones\.jsonl|.*/winosmith\.json"
@@ -77,7 +75,7 @@ def test_canary_is_in_every_problem_and_text_file(small: ReleaseResult) -> None:
         assert all(mark in line for line in lines)
 
 
-def test_card_has_the_sections_and_settings_of_the_hub(small: ReleaseResult) -> None:
+def test_card_has_the_sections_and_settings_of_the_hub(small):
     text = (small.folder / "README.md").read_text("utf-8")
     _, front, body = text.split("---\n", 2)
     told = yaml.safe_load(front)
@@ -98,7 +96,7 @@ def test_card_has_the_sections_and_settings_of_the_hub(small: ReleaseResult) -> 
     assert "| train_xl | none | 19.3 % | 24.0 % | 31.4 % |" in tidy
 
 
-def test_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path: Path) -> None:
+def test_card_lists_the_files_of_the_release(small, tmp_path):
     """A release of test alone has no labels and no tasks."""
     source = write_sets(tmp_path / "source", {"test": sets()["test"]})
     alone = release(source, about(), tmp_path / "out", new_ids=True)
@@ -109,7 +107,7 @@ def test_card_lists_the_files_of_the_release(small: ReleaseResult, tmp_path: Pat
         assert all([*folder.glob(name.replace("PART", "*"))] for name in listed)
 
 
-def test_datasheet_has_statements_or_not_stated(small: ReleaseResult, tmp_path: Path) -> None:
+def test_datasheet_has_statements_or_not_stated(small, tmp_path):
     text = (small.folder / "DATASHEET.md").read_text("utf-8")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
         "Motivation", "Composition", "Collection process", "Preprocessing, cleaning, labelling",
@@ -130,7 +128,7 @@ def test_datasheet_has_statements_or_not_stated(small: ReleaseResult, tmp_path: 
     assert "| All other sources | CC0-1.0 | not stated |" in card
 
 
-def test_contributors_are_counted_by_pseudonym(tmp_path: Path) -> None:
+def test_contributors_are_counted_by_pseudonym(tmp_path):
     """A name can't be a spreadsheet formula."""
     parts = sets()
     dev = by(parts["dev"], author="=HYPERLINK()")
@@ -144,7 +142,7 @@ def test_contributors_are_counted_by_pseudonym(tmp_path: Path) -> None:
     assert {row["train"] for row in rows if row["contributor"].startswith("e")} == {"0"}
 
 
-def test_embargoed_problems_and_copies_are_left_out(tmp_path: Path) -> None:
+def test_embargoed_problems_and_copies_are_left_out(tmp_path):
     parts = sets()
     hidden = parts["dev"][3]
     copy = replace(hidden, id="copy", twin_id=None, options=hidden.options[::-1], answer=0)
@@ -157,7 +155,7 @@ def test_embargoed_problems_and_copies_are_left_out(tmp_path: Path) -> None:
         assert hidden.sentence.encode() not in raw
 
 
-def test_problems_have_origin_and_judges_but_no_time(tmp_path: Path) -> None:
+def test_problems_have_origin_and_judges_but_no_time(tmp_path):
     """Votes by the problem's author don't count."""
     parts = sets()
     dated = [
@@ -185,7 +183,7 @@ def test_problems_have_origin_and_judges_but_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["contributor", "source"])
-def test_splits_of_one_file_are_disjoint(kind: str, tmp_path: Path) -> None:
+def test_splits_of_one_file_are_disjoint(kind, tmp_path):
     data = practice.generate_corpus(60, seed=4).dataset
     spread = [
         replace(p, origin=replace(p.origin, source=f"s{crc32(p.twin_id.encode()) % 15}"))
@@ -205,7 +203,7 @@ def test_splits_of_one_file_are_disjoint(kind: str, tmp_path: Path) -> None:
     assert found(done.folder) == []
 
 
-def test_second_release_of_a_version_is_refused(small: ReleaseResult, tmp_path: Path) -> None:
+def test_second_release_of_a_version_is_refused(small, tmp_path):
     out = tmp_path / "out"
     source = write_sets(tmp_path / "source", sets())
     first = release(source, about(), out)
@@ -218,7 +216,7 @@ def test_second_release_of_a_version_is_refused(small: ReleaseResult, tmp_path: 
         "private", first.folder.name]  # fmt: skip
 
 
-def test_hidden_folders_of_killed_runs_are_removed(tmp_path: Path) -> None:
+def test_hidden_folders_of_killed_runs_are_removed(tmp_path):
     """Folders of other benchmarks and of runs in progress stay."""
     source, out = write_sets(tmp_path / "source", sets()), tmp_path / "out"
     for name in (".small-0.9.0.x8d_f3k2", ".small-1.0.0.abcd1234", ".other-1.0.0.abcd1234"):
@@ -232,7 +230,7 @@ def test_hidden_folders_of_killed_runs_are_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_interrupt_leaves_no_folder(tmp_path: Path) -> None:
+def test_interrupt_leaves_no_folder(tmp_path):
     formats.write(
         practice.generate_corpus(1500, seed=1).dataset.problems, tmp_path / "problems.jsonl"
     )
@@ -251,7 +249,7 @@ def test_interrupt_leaves_no_folder(tmp_path: Path) -> None:
     assert list(out.iterdir()) == []
 
 
-def test_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
+def test_template_is_refused_until_it_is_filled_in(tmp_path):
     filled = TEMPLATE
     for key, given in {
         "title": '"My quiz"',
@@ -272,7 +270,7 @@ def test_template_is_refused_until_it_is_filled_in(tmp_path: Path) -> None:
     assert read_about(tmp_path / "all.toml").judges == "pseudonyms"
 
 
-def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
+def test_card_has_the_audit_of_public_answers(tmp_path):
     words = [hashlib.sha256(f"{n}".encode()).hexdigest()[:6] for n in range(900)]
     asked = [
         Problem(f"q{n}", f"{' '.join(words[9 * n :][:5])}|?",
@@ -317,12 +315,12 @@ def test_card_has_the_audit_of_public_answers(tmp_path: Path) -> None:
         ({"source": []}, "source is []; it must be a list of one or more tables"),
     ],
 )
-def test_faults_in_release_toml_are_reported(change: dict[str, Any], reason: str) -> None:
+def test_faults_in_release_toml_are_reported(change, reason):
     with pytest.raises(RecipeError, match=re.escape(reason)):
         about(**change)
 
 
-def test_fields_of_the_source_format_are_omitted_from_test(tmp_path: Path) -> None:
+def test_fields_of_the_source_format_are_omitted_from_test(tmp_path):
     """They could reveal answers."""
     parts = {
         part: Dataset(
@@ -336,9 +334,7 @@ def test_fields_of_the_source_format_are_omitted_from_test(tmp_path: Path) -> No
     assert not any("wsc.source" in p.extra for p in done.content.parts["test"])
 
 
-def test_copies_are_counted_in_files_and_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_copies_are_counted_in_files_and_terminal(tmp_path, capsys):
     """Contradictions in test are reported only to the owner, who has the answers."""
     parts = sets()
     train, test = parts["train_xl"], parts["test"]
@@ -370,7 +366,7 @@ def test_copies_are_counted_in_files_and_terminal(
     assert json.loads(capsys.readouterr().out)["copies"]["count"] == 2
 
 
-def test_card_and_datasheet_describe_questions_with_7_options(tmp_path: Path) -> None:
+def test_card_and_datasheet_describe_questions_with_7_options(tmp_path):
     asked = [
         Problem(f"q{n}", f"Which is number {n}?", tuple(f"item {n} {k}" for k in range(7)), n % 7,
                 blank=None)

@@ -4,7 +4,7 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -60,13 +60,13 @@ def _remove(path: str) -> Plant:
         (_remove("tombstones.jsonl"), "tombstones.jsonl: it can't be read"),
     ],
 )  # fmt: skip
-def test_faults_of_folder_and_record_are_found(plant: Plant, fault: str, copied: Path) -> None:
+def test_faults_of_folder_and_record_are_found(plant, fault, copied):
     plant(copied)
     faults = found(copied)
     assert any(one.startswith(fault) for one in faults), faults
 
 
-def test_one_added_byte_contradicts_the_checksums(copied: Path) -> None:
+def test_one_added_byte_contradicts_the_checksums(copied):
     record = json.loads((copied / "release.json").read_text("utf-8"))
     paths = [path for path in sorted(copied.rglob("*")) if path.is_file()]
     assert len(paths) > 20
@@ -78,13 +78,13 @@ def test_one_added_byte_contradicts_the_checksums(copied: Path) -> None:
     assert not list(find_checksum_faults(copied, record, compute_checksums(copied)))
 
 
-def test_renamed_folder_is_the_only_fault(copied: Path) -> None:
+def test_renamed_folder_is_the_only_fault(copied):
     address = copied.name
     (fault,) = found(copied.rename(copied.with_name("small-latest")))
     assert f"the folder's name must be {address}" in fault
 
 
-def test_correct_release_has_no_fault(small: ReleaseResult, copied: Path) -> None:
+def test_correct_release_has_no_fault(small, copied):
     whole = verify(small.folder, private=small.private_folder)
     assert (whole.faults, whole.private) == ((), True)
     assert found(seal(copied)) == []
@@ -97,7 +97,7 @@ def _private(folder: Path, test: Dataset) -> Path:
     return folder
 
 
-def test_withheld_problems_and_old_ids_are_found(small: ReleaseResult, tmp_path: Path) -> None:
+def test_withheld_problems_and_old_ids_are_found(small, tmp_path):
     test = sets()["test"]
     private = _private(tmp_path / "private", test)
     dev = small.content.parts["dev"]
@@ -112,7 +112,7 @@ def test_withheld_problems_and_old_ids_are_found(small: ReleaseResult, tmp_path:
     assert all("an id from before the build" in fault for fault in faults[1:])
 
 
-def test_copy_is_a_fault_if_its_original_is_withheld(small: ReleaseResult, tmp_path: Path) -> None:
+def test_copy_is_a_fault_if_its_original_is_withheld(small, tmp_path):
     """A copy of a dev problem isn't secret."""
     private = _private(tmp_path / "private", sets()["test"])
     dev = small.content.parts["dev"]
@@ -126,7 +126,7 @@ def test_copy_is_a_fault_if_its_original_is_withheld(small: ReleaseResult, tmp_p
         assert len(found(small.folder, private=private)) == faults
 
 
-def test_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult) -> None:
+def test_checksum_of_a_private_file_is_found(copied, small):
     """Attackers could compare it with the checksums of all possible answers."""
     digits = sha256(small.private_folder / "test-labels.lst")
     in_text("README.md", "## Uses", f"## Uses {digits}")(copied)
@@ -134,7 +134,7 @@ def test_checksum_of_a_private_file_is_found(copied: Path, small: ReleaseResult)
     assert any(f.startswith("README.md: it contains the SHA-256 of a private file") for f in faults)
 
 
-def test_checksum_of_an_empty_file_is_no_fault(small: ReleaseResult, tmp_path: Path) -> None:
+def test_checksum_of_an_empty_file_is_no_fault(small, tmp_path):
     """Public files can be empty too."""
     key = Path(shutil.copytree(small.private_folder, tmp_path / "key"))
     (key / "withheld.jsonl").touch()
@@ -142,7 +142,7 @@ def test_checksum_of_an_empty_file_is_no_fault(small: ReleaseResult, tmp_path: P
 
 
 @pytest.mark.parametrize("ids", ["p{}", "{}"])
-def test_partner_columns_get_new_ids(ids: str, tmp_path: Path) -> None:
+def test_partner_columns_get_new_ids(ids, tmp_path):
     """A number that happens to equal an old id is no fault."""
     made = practice.generate_corpus(60, seed=5).dataset
     rows = [
@@ -161,7 +161,7 @@ def test_partner_columns_get_new_ids(ids: str, tmp_path: Path) -> None:
     assert (shown <= {*done.content.parts["train"].ids}) == (ids == "p{}")
 
 
-def test_revealing_ids_of_the_test_set_are_found(tmp_path: Path) -> None:
+def test_revealing_ids_of_the_test_set_are_found(tmp_path):
     made = practice.generate_corpus(60, seed=5).dataset
     mark = make_canary(made)
     told = Dataset(
@@ -175,7 +175,7 @@ def test_revealing_ids_of_the_test_set_are_found(tmp_path: Path) -> None:
     assert any("the id's last character gives the answer away" in fault for fault in faults)
 
 
-def test_about_in_release_json_is_a_round_trip(small: ReleaseResult) -> None:
+def test_about_in_release_json_is_a_round_trip(small):
     record = json.loads((small.folder / "release.json").read_text("utf-8"))
     assert parse_about(record["about"]) == small.content.about
 
@@ -267,9 +267,7 @@ def _verified(small: ReleaseResult, where: Path, seed: int) -> None:
     ],
     ids=lambda seeds: f"{seeds[0]} to {seeds[-1]}",
 )
-def test_random_changes_neither_crash_nor_pass(
-    seeds: Sequence[int], small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_random_changes_neither_crash_nor_pass(seeds, small, tmp_path):
     """Changed values, keys, bytes and lines contradict the released checksums.
 
     With updated checksums, verification reads the release to its end.

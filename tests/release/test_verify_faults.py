@@ -23,7 +23,7 @@ from tests.release.conftest import (
     with_problem,
 )
 from winosmith import Edit, Extra, Lineage, Problem
-from winosmith.release import Content, ReleaseResult, Tombstone
+from winosmith.release import Content, Tombstone
 from winosmith.release._content import digest_text
 
 
@@ -173,7 +173,7 @@ IN_FILES: list[Any] = [
 
 
 @pytest.mark.parametrize(("plant", "fault"), IN_FILES)
-def test_fault_in_a_file_is_found_despite_checksums(plant: Plant, fault: str, copied: Path) -> None:
+def test_fault_in_a_file_is_found_despite_checksums(plant, fault, copied):
     plant(copied)
     faults = found(seal(copied))
     assert any(re.match(fault, one) for one in faults), faults
@@ -334,9 +334,7 @@ IN_PROBLEMS: list[Any] = [
 
 
 @pytest.mark.parametrize(("plant", "fault"), IN_PROBLEMS)
-def test_shared_fault_is_the_only_fault(
-    plant: Callable[[Content], Content], fault: str, small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_shared_fault_is_the_only_fault(plant, fault, small, tmp_path):
     faults = found(rewritten(plant(small.content), tmp_path / "new" / "it"))
     matching = [one for one in faults if re.match(fault, one)]
     assert matching, faults
@@ -368,9 +366,7 @@ def _moved(content: Content) -> Content:
         (lambda content: with_parts(content, dev=content.parts["dev"][2:]), ["dev"]),
     ],
 )
-def test_consistent_change_contradicts_the_digests(
-    change: Callable[[Content], Content], parts: list[str], small: ReleaseResult, tmp_path: Path
-) -> None:
+def test_consistent_change_contradicts_the_digests(change, parts, small, tmp_path):
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]

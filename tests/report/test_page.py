@@ -46,7 +46,7 @@ def whole(text: str) -> str:
     st.sampled_from(["<script>alert(1)</script>", "'\"><img src=x>", "{{ 7*7 }}", "]]>", "\x00<",
                      "<!--", "</style><b>", "&lt;b&gt;", "{% raw %}", "\ud800"]),
 ))  # fmt: skip
-def test_text_never_becomes_markup(text: str) -> None:
+def test_text_never_becomes_markup(text):
     html = whole(text)
     assert Shape(html).elements == Shape(whole("plain")).elements
     assert str(escape(escape_page(text))) in html
@@ -54,7 +54,7 @@ def test_text_never_becomes_markup(text: str) -> None:
 
 
 @given(st.one_of(st.text(), st.sampled_from(["<b>|<i>", "a|</p>", "&|\"'"])))
-def test_signatures_are_escaped(text: str) -> None:
+def test_signatures_are_escaped(text):
     """They add only elements for their parts."""
     plain, hostile = (
         Counter(Shape(report.render_page("t", [], signature=s)).elements)
@@ -64,13 +64,13 @@ def test_signatures_are_escaped(text: str) -> None:
     assert hostile - plain == Counter({("span",): bars, ("wbr",): bars}) - Counter()
 
 
-def test_pages_are_deterministic(full_page: str) -> None:
+def test_pages_are_deterministic(full_page):
     """They have no date and no memory address."""
     assert whole("x") == whole("x")
     assert not re.search(r"0x[0-9a-f]{6,}|20\d\d-\d\d-\d\d", full_page)
 
 
-def test_page_is_self_contained_and_has_no_script(full_page: str) -> None:
+def test_page_is_self_contained_and_has_no_script(full_page):
     """Its policy forbids scripts and requests."""
     tags = {element[0] for element in Shape(full_page).elements}
     assert not tags & {"script", "img", "iframe", "object", "embed", "form", "base", "video"}
@@ -80,7 +80,7 @@ def test_page_is_self_contained_and_has_no_script(full_page: str) -> None:
     assert len(full_page.encode()) < 500_000
 
 
-def test_ids_are_unique_and_labels_refer_to_them(full_page: str) -> None:
+def test_ids_are_unique_and_labels_refer_to_them(full_page):
     """Even if titles are equal."""
     for html in (full_page, whole("Equal")):
         shape = Shape(html)
@@ -88,20 +88,20 @@ def test_ids_are_unique_and_labels_refer_to_them(full_page: str) -> None:
         assert set(shape.labels) <= set(shape.ids)
 
 
-def test_headings_skip_no_level(full_page: str) -> None:
+def test_headings_skip_no_level(full_page):
     levels = [int(e[0][1]) for e in Shape(full_page).elements if re.fullmatch(r"h\d", e[0])]
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def test_tables_have_captions_and_scopes(full_page: str) -> None:
+def test_tables_have_captions_and_scopes(full_page):
     elements = Shape(full_page).elements
     tables = [element for element in elements if element[0] == "table"]
     assert len(tables) == [element[0] for element in elements].count("caption")
     assert all("scope" in element for element in elements if element[0] == "th")
 
 
-def test_number_columns_are_right_aligned() -> None:
+def test_number_columns_are_right_aligned():
     table = report.Table("t", ["name", "n", report.Column("share", ".0%"), "word"],
                          [[1, 2, 0.5, "a"], [3, None, 0.25, "b"]])  # fmt: skip
     assert [head.numeric for head in table.headings] == [True, True, True, False]
@@ -111,7 +111,7 @@ def test_number_columns_are_right_aligned() -> None:
     assert "<td>a</td>" in html
 
 
-def test_marks_have_a_sign_as_well_as_a_colour() -> None:
+def test_marks_have_a_sign_as_well_as_a_colour():
     parts = [report.Part("big", "toward"), report.Part(" and "), report.Part("small", "away")]
     passages = report.Passages("t", [[report.Passage(parts, ["a", "b"], 0)]])
     html = report.render_page("t", [report.Section("s", [passages])])
@@ -120,12 +120,12 @@ def test_marks_have_a_sign_as_well_as_a_colour() -> None:
     assert '<strong class="answer">✓ a</strong> / <span>b</span>' in html
 
 
-def test_invalid_language_tags_become_english() -> None:
+def test_invalid_language_tags_become_english():
     for given_, written in (("de", "de"), ("pt-BR", "pt-BR"), ('en" onload="x', "en"), ("", "en")):
         assert f'<html lang="{written}">' in report.render_page("t", [], language=given_)
 
 
-def test_pages_of_three_sections_have_contents() -> None:
+def test_pages_of_three_sections_have_contents():
     def of(count: int) -> Any:
         return report.render_page("t", [report.Section(f"S {n}", []) for n in range(count)])
 

@@ -48,14 +48,14 @@ def opened(request: pytest.FixtureRequest, browser: Any, page_file: Path) -> Ite
     context.close()
 
 
-def test_page_makes_no_requests_and_logs_nothing(opened: Opened, page_file: Path) -> None:
+def test_page_makes_no_requests_and_logs_nothing(opened, page_file):
     opened.page.wait_for_load_state("networkidle")
     assert [url for url in opened.requests if not url.startswith("data:")] == [page_file.as_uri()]
     assert opened.complaints == []
 
 
 @pytest.mark.long
-def test_page_never_scrolls_sideways(opened: Opened) -> None:
+def test_page_never_scrolls_sideways(opened):
     """Wide tables scroll in their own box."""
     opened.page.evaluate(OPEN_ALL)
     scroll, inner = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
@@ -68,9 +68,7 @@ def test_page_never_scrolls_sideways(opened: Opened) -> None:
 
 
 @pytest.mark.long
-def test_charts_have_a_name_in_the_accessibility_tree(
-    opened: Opened, drawings: dict[str, tuple[Any, ...]]
-) -> None:
+def test_charts_have_a_name_in_the_accessibility_tree(opened, drawings):
     for panels in drawings.values():
         for panel in panels:
             image = opened.page.get_by_role("img", name=panel.title).first
@@ -80,7 +78,7 @@ def test_charts_have_a_name_in_the_accessibility_tree(
 
 
 @pytest.mark.long
-def test_text_in_charts_has_at_least_9_pixels(opened: Opened) -> None:
+def test_text_in_charts_has_at_least_9_pixels(opened):
     sizes = opened.page.evaluate(
         """[...document.querySelectorAll('svg text')].map(
         e => parseFloat(getComputedStyle(e).fontSize)
@@ -91,7 +89,7 @@ def test_text_in_charts_has_at_least_9_pixels(opened: Opened) -> None:
 
 
 @pytest.mark.long
-def test_labels_are_inside_their_chart(opened: Opened) -> None:
+def test_labels_are_inside_their_chart(opened):
     """Whatever font the browser has."""
     cut = opened.page.evaluate(
         """[...document.querySelectorAll('svg text')].filter(e => {
@@ -104,9 +102,7 @@ def test_labels_are_inside_their_chart(opened: Opened) -> None:
 
 
 @pytest.mark.long
-def test_axe_finds_no_fault(
-    request: pytest.FixtureRequest, browser: Any, page_file: Path, axe_source: str
-) -> None:
+def test_axe_finds_no_fault(request, browser, page_file, axe_source):
     """It checks WCAG 2.2 AA and best practices, in light and dark mode."""
     for width, scheme in ((1200, "light"), (360, "dark")):
         context = browser.new_context(
@@ -120,7 +116,7 @@ def test_axe_finds_no_fault(
 
 
 @pytest.mark.long
-def test_printed_page_hides_nothing_and_is_light(browser: Any, page_file: Path) -> None:
+def test_printed_page_hides_nothing_and_is_light(browser, page_file):
     context = browser.new_context(viewport={"width": 720, "height": 1000}, color_scheme="dark")
     page = Opened(context, page_file).page
     page.emulate_media(media="print", color_scheme="dark")

@@ -1,7 +1,6 @@
 """Charts: deterministic, self-describing, small and safe."""
 
 import re
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree.ElementTree import Element
 
@@ -32,7 +31,7 @@ def tag(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def test_charts_do_not_depend_on_matplotlib_settings() -> None:
+def test_charts_do_not_depend_on_matplotlib_settings():
     first = a_funnel()
     with mpl.rc_context({"font.size": 31, "axes.facecolor": "red", "svg.hashsalt": "other"}):
         second = a_funnel()
@@ -40,15 +39,13 @@ def test_charts_do_not_depend_on_matplotlib_settings() -> None:
     assert first == second
 
 
-def test_fixed_title_position_is_matplotlibs_own(
-    drawings: Drawings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fixed_title_position_is_matplotlibs_own(drawings, monkeypatch):
     """No chart has anything above its axes that would move the title."""
     monkeypatch.setitem(_svg._SETTINGS, "axes.titley", None)
     assert draw_all() == drawings
 
 
-def test_threads_draw_the_same_charts() -> None:
+def test_threads_draw_the_same_charts():
     names = [f"stage {number}" for number in range(6)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(a_funnel, names)) == [a_funnel(name) for name in names]
@@ -60,7 +57,7 @@ def panels(drawings: Drawings) -> list[report.Svg]:
     return [panel for panels in drawings.values() for panel in panels]
 
 
-def test_charts_have_a_title_and_a_description(panels: list[report.Svg]) -> None:
+def test_charts_have_a_title_and_a_description(panels):
     """Their label refers to both."""
     for panel in panels:
         root = fromstring(panel.markup)
@@ -71,7 +68,7 @@ def test_charts_have_a_title_and_a_description(panels: list[report.Svg]) -> None
         assert all(label)
 
 
-def test_charts_load_nothing_and_run_nothing(panels: list[report.Svg]) -> None:
+def test_charts_load_nothing_and_run_nothing(panels):
     allowed = {"svg", "title", "desc", "g", "path", "text", "use", "defs", "clipPath", "rect",
                "pattern"}  # fmt: skip
     for panel in panels:
@@ -82,7 +79,7 @@ def test_charts_load_nothing_and_run_nothing(panels: list[report.Svg]) -> None:
         assert panel.markup.count("http") == 1  # the name of the SVG namespace
 
 
-def test_references_have_unique_targets(panels: list[report.Svg]) -> None:
+def test_references_have_unique_targets(panels):
     """Every id except title and description is used, inline too."""
     for panel in panels:
         for markup, prefix in ((panel.markup, ""), (panel.inline("f1"), "f1-")):
@@ -92,7 +89,7 @@ def test_references_have_unique_targets(panels: list[report.Svg]) -> None:
             assert set(used) == set(ids) - {f"{prefix}title", f"{prefix}desc"}
 
 
-def test_inline_charts_use_the_pages_colour_variables(panels: list[report.Svg]) -> None:
+def test_inline_charts_use_the_pages_colour_variables(panels):
     css = report.render_page("x", [])
     for role in COLOURS:
         assert css.count(f"--{role}:") == 2, "one for light pages, one for dark ones"
@@ -101,7 +98,7 @@ def test_inline_charts_use_the_pages_colour_variables(panels: list[report.Svg]) 
         assert "var(" not in panel.markup
 
 
-def test_scatter_of_1500_points_takes_less_than_60_kb() -> None:
+def test_scatter_of_1500_points_takes_less_than_60_kb():
     """All points are drawn."""
     rng = np.random.default_rng(0)
     (panel,) = report.draw_scatter_plots(
@@ -112,7 +109,7 @@ def test_scatter_of_1500_points_takes_less_than_60_kb() -> None:
     assert sum(path.count("M") for path in dots) == 1500
 
 
-def test_panels_share_their_axes() -> None:
+def test_panels_share_their_axes():
     """So they can be compared."""
     near = report.ScatterPanel("near", [[0, 0], [1, 1]], [0, 1])
     far = report.ScatterPanel("far", [[0, 0], [90, 1]], [0, 1])
@@ -123,7 +120,7 @@ def test_panels_share_their_axes() -> None:
     assert "80" in ticks[0]
 
 
-def test_descriptions_state_the_numbers() -> None:
+def test_descriptions_state_the_numbers():
     """For readers who can't see a chart."""
     assert a_funnel().description == "collected: 70; valid: 40"
     phases = report.draw_phase_sizes([400, 300], [100, 50])
@@ -141,7 +138,7 @@ def test_descriptions_state_the_numbers() -> None:
     )
 
 
-def test_charts_of_empty_data_are_drawn() -> None:
+def test_charts_of_empty_data_are_drawn():
     empty = [
         report.draw_funnel([]),
         report.draw_phase_sizes([], []),
@@ -153,14 +150,14 @@ def test_charts_of_empty_data_are_drawn() -> None:
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
 
-def test_axis_of_depths_has_no_fractions() -> None:
+def test_axis_of_depths_has_no_fractions():
     """Even if only roots are drawn."""
     roots = {"toy": report.DepthCurve([0], [0.5])}
     texts = re.findall(r">([^<]*)</text>", report.draw_depth_accuracy(roots, [(0, 9)]).markup)
     assert texts[texts.index("accuracy") + 1 : texts.index("depth")] == ["0"]
 
 
-def test_long_names_end_in_an_ellipsis() -> None:
+def test_long_names_end_in_an_ellipsis():
     """Even without spaces."""
     assert f">{'x' * 39}…</text>" in a_funnel("x" * 90).markup
 
@@ -175,9 +172,7 @@ def test_long_names_end_in_an_ellipsis() -> None:
          5, "extrapolations"),
     ],
 )  # fmt: skip
-def test_too_many_lines_for_one_chart_are_refused(
-    draw: Callable[[list[str]], report.Svg], most: int, what: str
-) -> None:
+def test_too_many_lines_for_one_chart_are_refused(draw, most, what):
     names = list("abcdefg")
     with pytest.raises(
         ValueError,
@@ -189,7 +184,7 @@ def test_too_many_lines_for_one_chart_are_refused(
 
 @examples(25)
 @given(st.text(min_size=1, max_size=60))
-def test_any_name_is_drawn_as_text(name: str) -> None:
+def test_any_name_is_drawn_as_text(name):
     """Markup and mathematics don't change the elements."""
     hostile, plain = a_funnel(name), a_funnel()
     tags = [[tag(e) for e in fromstring(s.inline("k")).iter()] for s in (hostile, plain)]
@@ -197,13 +192,13 @@ def test_any_name_is_drawn_as_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["$x<y$", "</text><script>", "a & b", "$\\frac{", "日本\u0000"])
-def test_hostile_names_are_drawn_unchanged(name: str) -> None:
+def test_hostile_names_are_drawn_unchanged(name):
     """Only NUL is replaced."""
     texts = [e.text for e in fromstring(a_funnel(name).markup).iter() if tag(e) == "text"]
     assert name.replace("\x00", "\ufffd") in texts
 
 
-def test_long_names_of_dots_are_wrapped() -> None:
+def test_long_names_of_dots_are_wrapped():
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
         report.draw_dots_over_chance(
@@ -219,7 +214,7 @@ def test_long_names_of_dots_are_wrapped() -> None:
     assert heights[1] > heights[0]
 
 
-def test_learning_curve_describes_points_and_names_fits() -> None:
+def test_learning_curve_describes_points_and_names_fits():
     points = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
     lines = {"logarithm": ([160.0, 1e6], [0.5, 0.9]), "power <law>": ([160.0, 1e6], [0.5, 0.8])}
     drawn, again = (
@@ -232,7 +227,7 @@ def test_learning_curve_describes_points_and_names_fits() -> None:
     assert "power &lt;law&gt;" in drawn.markup
 
 
-def test_reliability_diagram_describes_each_point() -> None:
+def test_reliability_diagram_describes_each_point():
     rows = [
         report.ConfidenceBin(0.6, 0.5, 0.4, 0.6, 80),
         report.ConfidenceBin(0.95, 0.7, 0.6, 0.8, 1200),

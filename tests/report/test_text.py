@@ -26,14 +26,12 @@ from winosmith.report import format_value, percent, to_fixed
         ("as it is", ".1%", "as it is"),
     ],
 )
-def test_values_are_formatted(value: object, form: str, printed: str) -> None:
+def test_values_are_formatted(value, form, printed):
     assert format_value(value, form) == printed
 
 
 @given(st.integers(0, 5000), st.integers(1, 5000), st.integers(0, 3))
-def test_percentages_are_rounded_half_up_from_the_exact_fraction(
-    right: int, more: int, digits: int
-) -> None:
+def test_percentages_are_rounded_half_up_from_the_exact_fraction(right, more, digits):
     """Negative ones mirror it."""
     n = right + more - 1 or 1
     whole = (200 * 10**digits * right + n) // (2 * n)
@@ -47,7 +45,7 @@ def test_percentages_are_rounded_half_up_from_the_exact_fraction(
 @pytest.mark.parametrize(
     ("right", "n", "printed"), [(69, 80, "86.3 %"), (70, 80, "87.5 %"), (1865, 2052, "90.9 %")]
 )
-def test_percentages_are_rounded_as_in_papers(right: int, n: int, printed: str) -> None:
+def test_percentages_are_rounded_as_in_papers(right, n, printed):
     """PDP's 69 of 80 is 86.3 in table 6 of WinoGrande; Python's float format gives 86.2."""
     assert percent(right / n) == printed
 
@@ -55,7 +53,7 @@ def test_percentages_are_rounded_as_in_papers(right: int, n: int, printed: str) 
 _OWN = re.compile(r":[^:{}\"']*\.\d+%|\.\d%\"\.format|(100 \*|\* 100\b)[^{}\"]*:[+,]*\.\df")
 
 
-def test_percentages_are_formatted_only_in_fixed() -> None:
+def test_percentages_are_formatted_only_in_fixed():
     """So the same fraction looks the same everywhere."""
     source = Path(winosmith.__file__).parent
     found = [
@@ -70,6 +68,6 @@ def test_percentages_are_formatted_only_in_fixed() -> None:
 @pytest.mark.parametrize(
     "line", ['f"{share:.1%}"', 'f"{100 * share:+.1f}"', 'f"{share * 100:.0f} %"']
 )
-def test_search_finds_each_way_to_format_a_percentage(line: str) -> None:
+def test_search_finds_each_way_to_format_a_percentage(line):
     """It is the search of the test above."""
     assert _OWN.search(line)

@@ -328,7 +328,7 @@ def test_redraw_draws_new_splits(two, pools, tmp_path):
     assert found.record["solvers"]["chance"]["last"]["n"] > 0
 
 
-def test_stability_is_none_if_no_depth_is_known() -> None:
+def test_stability_is_none_if_no_depth_is_known():
     """The root is gone and no depth is declared; the accuracy is measured anyway."""
     twins = make_twins(20)
     orphans = Dataset(
@@ -339,7 +339,7 @@ def test_stability_is_none_if_no_depth_is_known() -> None:
     assert (found.accuracy.value, found.stability) == (1.0, None)
 
 
-def test_results_are_withheld_if_training_data_overlap() -> None:
+def test_results_are_withheld_if_training_data_overlap():
     """One problem is enough."""
     twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
@@ -355,7 +355,7 @@ def test_results_are_withheld_if_training_data_overlap() -> None:
     assert apart.accuracy.value == 1.0
 
 
-def test_round_withholds_results_of_solvers_that_saw_problems(tmp_path: Path) -> None:
+def test_round_withholds_results_of_solvers_that_saw_problems(tmp_path):
     """Word association is trained on the shipped twins, under any ids; declared data count too.
 
     Its accuracy is withheld in the record, the report and the comparison; others are shown.
@@ -389,7 +389,7 @@ def test_round_withholds_results_of_solvers_that_saw_problems(tmp_path: Path) ->
     assert not [c.name for c in found.changes if c.name.startswith(("words", "told"))]
 
 
-def test_digests_next_to_weights_record_training_data(tmp_path: Path) -> None:
+def test_digests_next_to_weights_record_training_data(tmp_path):
     """Those of the model that it was fine-tuned from are included."""
     twins = make_twins(12)
     (tmp_path / "tuned" / "model").mkdir(parents=True)
@@ -402,7 +402,7 @@ def test_digests_next_to_weights_record_training_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
-def test_damaged_digests_of_training_data_are_reported(tmp_path: Path, cut: str) -> None:
+def test_damaged_digests_of_training_data_are_reported(tmp_path, cut):
     file = write_digests(tmp_path, make_twins(12))
     whole = file.read_bytes()
     damaged = whole[:200] + bytes(100) + whole[300:]
@@ -416,7 +416,7 @@ def test_damaged_digests_of_training_data_are_reported(tmp_path: Path, cut: str)
         read_digests(tmp_path)
 
 
-def test_invalid_trained_on_settings_are_refused(tmp_path: Path) -> None:
+def test_invalid_trained_on_settings_are_refused(tmp_path):
     for named, said in (("gone.jsonl", "is not a file"), ("nothing", "are unknown")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):

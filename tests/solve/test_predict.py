@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -71,7 +70,7 @@ def test_file_has_the_predictions_and_parameters(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 10, 3000])
-def test_interrupted_work_resumes(tmp_path: Path, cut: int) -> None:
+def test_interrupted_work_resumes(tmp_path, cut):
     """If the end of the file is missing, only the incomplete chunk is solved again."""
     out, whole = tmp_path / "p.jsonl", tmp_path / "whole.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, whole)
@@ -88,7 +87,7 @@ def test_interrupted_work_resumes(tmp_path: Path, cut: int) -> None:
     assert not part.exists()
 
 
-def test_complete_file_is_read_without_solving(tmp_path: Path) -> None:
+def test_complete_file_is_read_without_solving(tmp_path):
     out = tmp_path / "p.jsonl"
     first = solve.predict_to_file(solve.Random(4), PROBLEMS, out)
     solver = Stops(chunks=[0, 0])
@@ -96,7 +95,7 @@ def test_complete_file_is_read_without_solving(tmp_path: Path) -> None:
     assert solver.chunks == [0, 0]
 
 
-def test_other_files_and_folders_are_not_overwritten(tmp_path: Path) -> None:
+def test_other_files_and_folders_are_not_overwritten(tmp_path):
     out = tmp_path / "p.jsonl"
     for content in (b"precious", b"\xff\xfe", b"[]", b'{"a": 1}', b""):
         out.write_bytes(content)
@@ -110,7 +109,7 @@ def test_other_files_and_folders_are_not_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are locked on POSIX alone")
-def test_second_process_for_the_same_file_is_refused(tmp_path: Path) -> None:
+def test_second_process_for_the_same_file_is_refused(tmp_path):
     code = (
         "import sys\n"
         "from winosmith import solve\n"
@@ -139,7 +138,7 @@ def test_second_process_for_the_same_file_is_refused(tmp_path: Path) -> None:
     assert len(solve.predict_to_file(solve.Random(4), make_twins(3), out).predictions) == 6
 
 
-def test_finished_chunks_survive_a_failing_solver(tmp_path: Path) -> None:
+def test_finished_chunks_survive_a_failing_solver(tmp_path):
     class Fails(Stops):
         def score(self, problems: Sequence[Problem]) -> solve.Scores:
             scores = list(solve.Random(4).score(problems))

@@ -19,12 +19,12 @@ OURS = {  # WinoGrande's own rows of table 6, and Winogender of section 1
 
 
 @pytest.mark.parametrize("data", OURS)
-def test_own_rows_of_table_6_are_complete(data: str) -> None:
+def test_own_rows_of_table_6_are_complete(data):
     """These are the rows measured by WinoGrande's authors, in printed order."""
     assert [row.printed for row in get_published(6, data) if row.own] == OURS[data]
 
 
-def test_marks_of_table_6_are_as_printed() -> None:
+def test_marks_of_table_6_are_as_printed():
     names = {row.name for row in get_published(6)}
     assert {"RoBERTa-WinoGrande-ft", "RoBERTa-ft ‡", "HNN (He et al. 2019) †"} <= names
     assert sum("-ft" in row.marks for row in get_published(6)) == 6
@@ -32,7 +32,7 @@ def test_marks_of_table_6_are_as_printed() -> None:
     assert sum("‡" in row.marks for row in get_published(6)) == 1
 
 
-def test_tables_have_the_printed_number_of_rows() -> None:
+def test_tables_have_the_printed_number_of_rows():
     """Table 3 has 9 systems on dev and test, table 4 has 5 sizes, table 6 has 39 rows."""
     assert [len(get_published(table)) for table in (3, 4, 6, 0)] == [18, 10, 39, 1]
     assert len(PUBLISHED_GENDER) == 5
@@ -40,13 +40,13 @@ def test_tables_have_the_printed_number_of_rows() -> None:
     assert all(row.own for row in (*get_published(3), *get_published(4)))
 
 
-def test_printed_accuracies_have_one_decimal() -> None:
+def test_printed_accuracies_have_one_decimal():
     for row in PUBLISHED:
         assert row.printed == "100" or row.printed[-2] == "."
         assert 0 < row.accuracy <= 1
 
 
-def test_impossible_accuracies_are_found() -> None:
+def test_impossible_accuracies_are_found():
     """Four rows on WSC273 and one on DPR are no k/n; each PDP row fits 60 or 80 questions."""
     impossible = {(row.data, row.printed): row.count_note for row in PUBLISHED if row.is_impossible}
     assert impossible == {
@@ -71,9 +71,7 @@ def test_impossible_accuracies_are_found() -> None:
         ("RoBERTa-WG", (0.8, -0.8), (0.8, -0.8)),
     ],
 )
-def test_gaps_of_table_7_are_those_of_its_cells(
-    system: str, cells: tuple[float, float], counts: tuple[float, float]
-) -> None:
+def test_gaps_of_table_7_are_those_of_its_cells(system, cells, counts):
     """Some gaps computed from the counts of 120 differ by 0.1."""
     (row,) = (row for row in PUBLISHED_GENDER if row.system == system)
     printed = zip(row.plain, row.gotcha, strict=True)
@@ -96,12 +94,12 @@ FITS = {  # EvoGrad's table 4: errors of 202 or 526, and the sum of their depths
 
 
 @pytest.mark.parametrize("printed", FITS)
-def test_cells_of_evograd_fit_one_count_and_one_depth_sum(printed: str) -> None:
+def test_cells_of_evograd_fit_one_count_and_one_depth_sum(printed):
     (row,) = (row for row in PUBLISHED_STABILITY if row.accuracy == printed)
     assert (row.error_counts, row.depth_sums) == ((FITS[printed][0],), (FITS[printed][1],))
 
 
-def test_only_one_depth_of_evograd_is_impossible() -> None:
+def test_only_one_depth_of_evograd_is_impossible():
     unfit = [
         row for row in PUBLISHED_STABILITY if row.depth and row.error_counts and not row.depth_sums
     ]
@@ -110,7 +108,7 @@ def test_only_one_depth_of_evograd_is_impossible() -> None:
     ]
 
 
-def test_evograd_rows_without_accuracies_are_complete() -> None:
+def test_evograd_rows_without_accuracies_are_complete():
     """Models trained on WinoGrande have only depths, twelve of them; 6.286 occurs twice."""
     depths = [row.depth for row in PUBLISHED_STABILITY if row.depth and not row.accuracy]
     assert depths == (
@@ -123,7 +121,7 @@ def test_evograd_rows_without_accuracies_are_complete() -> None:
         assert max(abs(count - before) for count in after) <= 7
 
 
-def test_evograd_table_in_the_docs_matches_the_data() -> None:
+def test_evograd_table_in_the_docs_matches_the_data():
     page = Path(__file__).parents[2].joinpath("docs/papers.md").read_text("utf-8")
     table = page.partition("## EvoGrad's table 4")[2].partition("## The arithmetic")[0]
     columns = ("winogrande-dev", "evograd-m-val", "evograd-l-val")
@@ -146,7 +144,7 @@ def test_evograd_table_in_the_docs_matches_the_data() -> None:
 
 
 @pytest.mark.data
-def test_more_than_half_of_the_released_problems_are_singles(data_dir: Path) -> None:
+def test_more_than_half_of_the_released_problems_are_singles(data_dir):
     """Of 12,282 debiased, dev and test problems 6,918 are singles; appendix A says a third."""
     folder = data_dir / "winogrande"
     parts = [formats.read(folder / f"{name}.jsonl") for name in ("train_debiased", "dev", "test")]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -38,26 +37,26 @@ class Longest:
         return [tuple(float(len(option)) for option in p.options) for p in problems]
 
 
-def test_only_the_best_candidate_of_a_blank_is_true() -> None:
+def test_only_the_best_candidate_of_a_blank_is_true():
     claims = [Claim("1", "the _ fell.", c) for c in ("cup", "kettle", "jug")]
     assert judge(Longest(), claims) == (False, True, False)
     assert judge(Longest(), claims[::-1]) == (False, True, False)
 
 
-def test_blank_is_identified_by_id_and_sentence() -> None:
+def test_blank_is_identified_by_id_and_sentence():
     claims = [Claim("1", "a _ b.", "xx"), Claim("1", "c _ d.", "x"), Claim("2", "a _ b.", "x")]
     assert judge(Longest(), claims) == (False, False, False)
     assert count_lone_claims(claims) == 3
 
 
-def test_repeated_claims_are_judged_alike() -> None:
+def test_repeated_claims_are_judged_alike():
     claims = [Claim("1", "a _ b.", c) for c in ("xx", "y", "xx")]
     solver = Longest()
     assert judge(solver, claims) == (True, False, True)
     assert solver.asked == [2]
 
 
-def test_all_candidates_of_a_blank_are_compared_in_one_problem() -> None:
+def test_all_candidates_of_a_blank_are_compared_in_one_problem():
     names = ["a", "bb", "ccccccc", "dddd", "eee", "ffffff", "ggggg"]
     solver = Longest()
     held = judge(solver, [Claim("1", "the _ fell.", name) for name in names])
@@ -65,14 +64,14 @@ def test_all_candidates_of_a_blank_are_compared_in_one_problem() -> None:
     assert solver.asked == [7]
 
 
-def test_labels_make_no_difference() -> None:
+def test_labels_make_no_difference():
     claims = to_claims(make_twins(10, singles=2))
     told = judge(Longest(), claims)
     assert judge(Longest(), [replace(claim, holds=None) for claim in claims]) == told
     assert judge(Longest(), [replace(claim, holds=not claim.holds) for claim in claims]) == told
 
 
-def test_claims_of_recast_problems_match_the_solver() -> None:
+def test_claims_of_recast_problems_match_the_solver():
     """The claim on the best option is true; with a tie, no claim is, in either order."""
     problems = make_twins(6)
     scores = Longest().score(problems)
@@ -84,7 +83,7 @@ def test_claims_of_recast_problems_match_the_solver() -> None:
     assert backwards == held
 
 
-def test_superglue_claims_can_be_judged(data_dir: Path) -> None:
+def test_superglue_claims_can_be_judged(data_dir):
     claims = formats.read_claims(data_dir / "superglue_wsc" / "test.jsonl")
     held = judge(Longest(), claims)
     assert len(held) == 146
@@ -92,7 +91,7 @@ def test_superglue_claims_can_be_judged(data_dir: Path) -> None:
     assert sum(held) == blanks - 2  # two blanks have a tie for the longest candidate
 
 
-def test_accuracy_of_always_answering_true_is_reported() -> None:
+def test_accuracy_of_always_answering_true_is_reported():
     claims = tuple(
         Claim(f"{i}", f"a{i} _ b.", "x", holds=holds) for i, holds in enumerate((True, True, False))
     )
@@ -101,9 +100,7 @@ def test_accuracy_of_always_answering_true_is_reported() -> None:
 
 
 @given(st.integers(5, 40), st.integers(0, 10), st.integers(0, 3), st.data())
-def test_held_out_part_and_rest_are_the_whole(
-    twins: int, singles: int, seed: int, draw: st.DataObject
-) -> None:
+def test_held_out_part_and_rest_are_the_whole(twins, singles, seed, draw):
     data = make_twins(twins, singles=singles)
     size = draw.draw(st.integers(1, len(data) - 3))
     rest, part = hold_out(data, size, seed)
@@ -113,7 +110,7 @@ def test_held_out_part_and_rest_are_the_whole(
     assert len(part.twins) + len(rest.twins) == twins
 
 
-def test_claims_on_one_text_stay_together() -> None:
+def test_claims_on_one_text_stay_together():
     claims = to_claims(make_twins(12))
     rest, part = hold_out(claims, 6)
     assert len(rest) + len(part) == len(claims)
@@ -122,7 +119,7 @@ def test_claims_on_one_text_stay_together() -> None:
         hold_out(claims, len(claims))
 
 
-def test_joined_ids_are_distinct() -> None:
+def test_joined_ids_are_distinct():
     """If ids collide, the part's number is their prefix; otherwise they are unchanged."""
     first, second = make_twins(3), make_twins(2, seed=1)
     both = join_data([first, second])
@@ -140,12 +137,12 @@ def test_joined_ids_are_distinct() -> None:
         join_data([first, to_claims(second)])
 
 
-def test_joined_claims_with_equal_ids_have_separate_blanks() -> None:
+def test_joined_claims_with_equal_ids_have_separate_blanks():
     one = (Claim("1", "a _ b.", "x", True),)
     assert [claim.problem_id for claim in join_data([one, one])] == ["1/1", "2/1"]
 
 
-def test_parts_are_nested_and_have_whole_twins() -> None:
+def test_parts_are_nested_and_have_whole_twins():
     parts = draw_nested_parts(make_twins(2000))
     assert [len(part) for part in parts] == [160, 640, 2560, 4000]
     for smaller, larger in pairwise(parts):
@@ -153,7 +150,7 @@ def test_parts_are_nested_and_have_whole_twins() -> None:
         assert not smaller.singles
 
 
-def test_splits_have_the_sizes_of_the_paper(data_dir: Path) -> None:
+def test_splits_have_the_sizes_of_the_paper(data_dir):
     """DPR is 1,200 and 122 in whole twins; COPA is 400 and 100, SuperGLUE's val."""
     dpr = formats.read(data_dir / "dpr" / "train.c.txt")
     train, dev = split_as_in_paper("dpr", dpr)
@@ -170,7 +167,7 @@ def _normalize(problem: Problem) -> tuple[str, tuple[str, ...]]:
     return "".join(filter(str.isalnum, problem.sentence.lower())), problem.options
 
 
-def test_shared_sentences_are_found(data_dir: Path) -> None:
+def test_shared_sentences_are_found(data_dir):
     """SuperGLUE-WSC contains Winograd schemas; DPR's train hardly contains any of its test."""
     wsc = formats.read(data_dir / "wsc" / "WSCollection.xml")
     claims = formats.read_claims(data_dir / "superglue_wsc" / "train.jsonl")

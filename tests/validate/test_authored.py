@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +36,7 @@ def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
     return dict(found.checked)
 
 
-def test_perturbed_problems_and_roots_are_exempt_from_the_rules() -> None:
+def test_perturbed_problems_and_roots_are_exempt_from_the_rules():
     """If judges find them valid, all are kept, even short ones."""
     data = make_families([1, 3, 5], [2, 2])
     assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
@@ -48,7 +47,7 @@ def test_perturbed_problems_and_roots_are_exempt_from_the_rules() -> None:
     )
 
 
-def test_rules_apply_only_to_twins_in_a_mixed_pool() -> None:
+def test_rules_apply_only_to_twins_in_a_mixed_pool():
     twins = make_twins(3)
     child = Problem("child", "A _ .", ("x", "y"), 0, lineage=Lineage(twins[0].id, twins[0].id))
     data = Dataset([*twins, child])
@@ -63,7 +62,7 @@ def test_rules_apply_only_to_twins_in_a_mixed_pool() -> None:
 
 
 @pytest.mark.parametrize("rules", ["winogrande", "none"])
-def test_rules_can_be_set_explicitly(rules: validate.RuleSet) -> None:
+def test_rules_can_be_set_explicitly(rules):
     """With "winogrande" all problems are checked; with "none" only lineages are."""
     data = make_families([1])
     found = validate.examine_structure(data, StructureRules(rules))
@@ -74,14 +73,14 @@ def test_rules_can_be_set_explicitly(rules: validate.RuleSet) -> None:
     assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
 
 
-def test_complete_twins_can_be_required_without_rules() -> None:
+def test_complete_twins_can_be_required_without_rules():
     """WinoGrande has no such rule."""
     single = make_twins(1).select([0])
     rules = StructureRules("none", complete=True)
     assert validate.filter_by_structure(single, rules).dropped[0].reason.startswith("other half")
 
 
-def test_rules_on_words_are_not_checked_in_japanese() -> None:
+def test_rules_on_words_are_not_checked_in_japanese():
     """Without spaces there is no length, overlap, edit or anchor; only options and answers."""
     anchored = [replace(half, origin=Origin(anchor="棚")) for half in JAPANESE]
     counts = checked_on(anchored)
@@ -92,13 +91,13 @@ def test_rules_on_words_are_not_checked_in_japanese() -> None:
     assert checked.applied_rules.lines[1].startswith("2 in a script without spaces between words")
 
 
-def test_equal_sentences_in_japanese_are_not_a_twin() -> None:
+def test_equal_sentences_in_japanese_are_not_a_twin():
     twice = [JAPANESE[0], replace(JAPANESE[1], sentence=JAPANESE[0].sentence)]
     found = validate.examine_structure(Dataset(twice))
     assert [f.rule for f in found.findings] == ["edit distance"]
 
 
-def test_russian_anchors_and_function_words_are_not_checked() -> None:
+def test_russian_anchors_and_function_words_are_not_checked():
     anchored = [replace(half, origin=Origin(anchor="и чашки")) for half in RUSSIAN]
     found = validate.examine_structure(Dataset(anchored))
     assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are required"] * 2
@@ -123,7 +122,7 @@ def test_russian_anchors_and_function_words_are_not_checked() -> None:
         ("winogender/all_sentences.tsv", 720, "Winogender"),
     ],
 )
-def test_published_sets_are_exempt(data_dir: Path, path: str, number: int, name: str) -> None:
+def test_published_sets_are_exempt(data_dir, path, number, name):
     data = formats.read(data_dir / path, skip_bad="/dev/null")
     checked = validate.check(data, agreed(data))
     assert len(checked.kept) == len(data) == number
@@ -133,7 +132,7 @@ def test_published_sets_are_exempt(data_dir: Path, path: str, number: int, name:
 
 
 @pytest.mark.data
-def test_winogrande_itself_is_checked(data_dir: Path) -> None:
+def test_winogrande_itself_is_checked(data_dir):
     """The rules were made for WinoGrande, and none of its problems is exempt."""
     for name in ("train_debiased", "dev", "test"):
         data = formats.read(data_dir / f"winogrande/{name}.jsonl")

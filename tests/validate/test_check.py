@@ -2,8 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -35,7 +33,7 @@ def faulty(data: Dataset, *rows: int) -> Dataset:
     )
 
 
-def test_funnel_counts_problems_twins_and_singles_per_stage() -> None:
+def test_funnel_counts_problems_twins_and_singles_per_stage():
     data = faulty(make_twins(3), 0)
     rules = StructureRules(overlap=None, edit=None)
     votes = [vote for vote in agreeing(data, "x", "y", "z") if vote.problem_id != "1-1"]
@@ -51,14 +49,14 @@ def test_funnel_counts_problems_twins_and_singles_per_stage() -> None:
     }
 
 
-def test_votes_are_a_stage_only_if_given() -> None:
+def test_votes_are_a_stage_only_if_given():
     data = make_twins(2)
     assert [stage.stage for stage in validate.check(data).stages] == ["structure"]
     assert len(validate.check(data).all_stages.kept) == 4
     assert len(validate.check(data, []).all_stages.kept) == 0
 
 
-def test_votes_on_a_dropped_half_exclude_judges_of_the_other() -> None:
+def test_votes_on_a_dropped_half_exclude_judges_of_the_other():
     """A judge who saw a half that the structure stage drops can't judge the other half."""
     data = faulty(make_twins(1), 0)
     votes = [Response(half.id, judge, "validate", half.answer) for half in data for judge in "xyz"]
@@ -74,9 +72,7 @@ def test_votes_on_a_dropped_half_exclude_judges_of_the_other() -> None:
     st.sets(st.integers(0, 9)),
     st.sampled_from([{}, {"overlap": None, "edit": None}, {"complete": True}]),
 )
-def test_kept_and_dropped_of_both_stages_are_the_input(
-    long: set[int], unvoted: set[int], rules: dict[str, Any]
-) -> None:
+def test_kept_and_dropped_of_both_stages_are_the_input(long, unvoted, rules):
     data = faulty(make_twins(5), *long)
     votes = [v for v in agreeing(data, "x", "y", "z") if data.row(v.problem_id) not in unvoted]
     checked = validate.check(data, votes, StructureRules(**rules))
@@ -89,7 +85,7 @@ def test_kept_and_dropped_of_both_stages_are_the_input(
     assert Count.from_dataset(checked.all_stages.kept) == checked.funnel.kept
 
 
-def test_signature_depends_on_data_votes_and_rules() -> None:
+def test_signature_depends_on_data_votes_and_rules():
     data, votes = make_twins(2), agreeing(make_twins(2), "x", "y", "z")
     signatures = [
         str(validate.check(*arguments).signature)
@@ -109,7 +105,7 @@ def test_signature_depends_on_data_votes_and_rules() -> None:
     assert "length:15-30|overlap:0.7|edit:1.0" in signatures[0]
 
 
-def test_funnel_reproduces_the_fraction_of_winogrande() -> None:
+def test_funnel_reproduces_the_fraction_of_winogrande():
     """Of 77k questions, 68 % are valid; the paper prints 53k, but the product is 52.4k."""
     half = Problem("0", "The _ fell.", ("cup", "jug"))
     data = Dataset(replace(half, id=str(number)) for number in range(770))
@@ -119,7 +115,7 @@ def test_funnel_reproduces_the_fraction_of_winogrande() -> None:
     assert funnel.steps[0].dropped == {"majority": 246}
 
 
-def test_stages_that_do_not_follow_each_other_are_refused() -> None:
+def test_stages_that_do_not_follow_each_other_are_refused():
     data = make_twins(2)
     first = data.drop({0: "length: 9 words"}, "structure")
     with pytest.raises(DataError, match="the input of stage 'votes' is not the output"):
@@ -128,7 +124,7 @@ def test_stages_that_do_not_follow_each_other_are_refused() -> None:
         validate.make_funnel({})
 
 
-def test_funnel_of_an_empty_data_set_has_no_fraction() -> None:
+def test_funnel_of_an_empty_data_set_has_no_fraction():
     funnel = validate.make_funnel({"structure": Filtered(Dataset(), ())})
     assert (funnel.kept, funnel.kept_fraction) == (Count(0, 0, 0), None)
 
@@ -154,7 +150,7 @@ def _check(votes: list[Response] | None, **rules: object) -> validate.Validation
     return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))
 
 
-def test_problem_found_valid_loses_only_its_mark() -> None:
+def test_problem_found_valid_loses_only_its_mark():
     right, wrong, few, none = GENERATED
     said = [*_votes(right, (0, 0, 1)), *_votes(wrong, (0, 0, 0)), *_votes(few, (0, 0))]
     checked = _check(said)
@@ -164,7 +160,7 @@ def test_problem_found_valid_loses_only_its_mark() -> None:
     assert checked.all_stages.input() == GENERATED
 
 
-def test_undecided_problem_keeps_the_mark() -> None:
+def test_undecided_problem_keeps_the_mark():
     first = GENERATED[0]
     checked = _check([*_votes(first, (0, 0, 0)), *_votes(GENERATED[1], (1, 1))], undecided="keep")
     assert len(checked.kept) == 4
@@ -172,7 +168,7 @@ def test_undecided_problem_keeps_the_mark() -> None:
     assert validate.count_unvalidated(checked.kept) == 3
 
 
-def test_local_votes_do_not_remove_the_mark() -> None:
+def test_local_votes_do_not_remove_the_mark():
     """The same holds for votes if `correct` is off, because answers are then not checked."""
     first = GENERATED[0]
     local = _votes(first, (1, 1, 1), "local")
@@ -180,14 +176,14 @@ def test_local_votes_do_not_remove_the_mark() -> None:
     assert _check(_votes(first, (0, 0, 0)), undecided="keep", correct="off").valid == frozenset()
 
 
-def test_mark_stays_without_votes() -> None:
+def test_mark_stays_without_votes():
     checked = _check(None)
     assert checked.valid == frozenset()
     assert checked.kept == checked.all_stages.kept == GENERATED
 
 
 @given(st.sets(st.sampled_from(GENERATED.ids)))
-def test_removed_and_remaining_marks_add_up(valid: set[str]) -> None:
+def test_removed_and_remaining_marks_add_up(valid):
     cleared = validate.remove_unvalidated(GENERATED, valid)
     assert validate.count_unvalidated(cleared) == len(GENERATED) - len(valid)
     assert validate.remove_unvalidated(cleared, valid) == cleared
@@ -195,9 +191,7 @@ def test_removed_and_remaining_marks_add_up(valid: set[str]) -> None:
     assert [p.sentence for p in cleared] == [p.sentence for p in GENERATED]
 
 
-def test_command_removes_marks_and_prints_the_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_removes_marks_and_prints_the_counts(tmp_path, capsys):
     formats.write(GENERATED.problems, tmp_path / "data.jsonl")
     said = [*_votes(GENERATED[0], (0, 0, 0)), *_votes(GENERATED[1], (1, 1))]
     validate.write_votes(said, tmp_path / "votes.csv")
@@ -215,9 +209,7 @@ def test_command_removes_marks_and_prints_the_counts(
 
 
 @pytest.mark.parametrize("judged", [True, False])
-def test_build_reports_the_number_of_unjudged_problems(
-    tmp_path: Path, judged: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_build_reports_the_number_of_unjudged_problems(tmp_path, judged, capsys):
     made = practice.generate_corpus(60, seed=1)
     marked = [replace(p, extra=Extra({**p.extra, UNVALIDATED: True})) for p in made.dataset]
     formats.write(marked, tmp_path / "twins.jsonl")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def with_anchor(problem: Problem, anchor: str) -> Problem:
     return replace(problem, origin=Origin(anchor=anchor))
 
 
-def test_contradictory_lineage_is_refused() -> None:
+def test_contradictory_lineage_is_refused():
     """Examples are wrong edits and impossible depths. A missing parent is not checked."""
     edits = (Edit("substitute", 1, "prize", "cup"),)
     liar = replace(SECOND, id="c", twin_id=None, lineage=Lineage("a", "a", edits))
@@ -42,17 +41,17 @@ def test_contradictory_lineage_is_refused() -> None:
     assert "lineage" not in validate.examine_structure(Dataset([FIRST])).checked
 
 
-def test_valid_twin_breaks_no_rule() -> None:
+def test_valid_twin_breaks_no_rule():
     assert find_broken_rules(FIRST, SECOND, complete=True) == {}
 
 
 @pytest.mark.parametrize(("words", "kept"), [(14, False), (15, True), (30, True), (31, False)])
-def test_half_must_have_15_to_30_words(words: int, kept: bool) -> None:
+def test_half_must_have_15_to_30_words(words, kept):
     sentence = "trophy suitcase _ " + "word " * (words - 3)
     assert (find_broken_rules(replace(FIRST, sentence=sentence)) == {}) == kept
 
 
-def test_only_the_short_half_is_dropped() -> None:
+def test_only_the_short_half_is_dropped():
     short = replace(FIRST, sentence="The trophy leaves the suitcase: the _ is large.")
     result = validate.filter_by_structure(
         Dataset([short, SECOND]), StructureRules(overlap=None, edit=None)
@@ -61,7 +60,7 @@ def test_only_the_short_half_is_dropped() -> None:
     assert result.dropped[0].reason == "length: 9 words; 15 to 30 are required"
 
 
-def test_halves_must_share_70_percent_of_their_words() -> None:
+def test_halves_must_share_70_percent_of_their_words():
     start = "trophy suitcase _ d e f "
     first = replace(FIRST, sentence=start + "g h i j")
     for end, expected in (("g x y z", {}), ("w x y z", {"overlap": (0, 1)})):
@@ -69,7 +68,7 @@ def test_halves_must_share_70_percent_of_their_words() -> None:
         assert find_broken_rules(first, second, length=(1, 30), edit=None) == expected
 
 
-def test_edits_can_be_limited_and_must_not_be_empty() -> None:
+def test_edits_can_be_limited_and_must_not_be_empty():
     """The limit is 3 of 10 tokens here; equal sentences are never a twin."""
     start = "trophy suitcase _ d e f "
     first = replace(FIRST, sentence=start + "g h i j")
@@ -83,13 +82,13 @@ def test_edits_can_be_limited_and_must_not_be_empty() -> None:
         assert find_broken_rules(first, second, length=(1, 30), overlap=None) == by_default
 
 
-def test_moved_words_count_as_edits_but_not_for_the_overlap() -> None:
+def test_moved_words_count_as_edits_but_not_for_the_overlap():
     first = replace(FIRST, sentence="trophy suitcase _ a b c d e f g")
     second = replace(SECOND, sentence="trophy suitcase _ g f e d c b a")
     assert find_broken_rules(first, second, length=(1, 30), edit=0.3) == {"edit distance": (0, 1)}
 
 
-def test_overlap_of_exactly_70_percent_is_kept() -> None:
+def test_overlap_of_exactly_70_percent_is_kept():
     """The paper's measure counts words: three of ten differ, though they are six tokens."""
     start = "trophy suitcase _ d e f g "
     first = replace(FIRST, sentence=start + "he'd I've we'll")
@@ -113,7 +112,7 @@ def with_domain(domain: str | None, *problems: Problem) -> list[Problem]:
         ("other", True),
     ],
 )
-def test_domain_must_be_social_or_physical(domain: str | None, fault: bool | None) -> None:
+def test_domain_must_be_social_or_physical(domain, fault):
     """These are the paper's two. A problem without a domain is not checked."""
     found = validate.examine_structure(Dataset(with_domain(domain, FIRST, SECOND)))
     assert found.checked["domain"] == (0 if fault is None else 2)
@@ -162,23 +161,21 @@ def people(
         (("the nurse", "the doctor"), ("they", "they"), None),
     ],
 )
-def test_two_people_must_have_the_same_gender(
-    options: tuple[str, str], pronouns: tuple[str | None, str | None], fault: bool | None
-) -> None:
+def test_two_people_must_have_the_same_gender(options, pronouns, fault):
     """If names, words or pronouns don't show both genders, the rule is not checked."""
     found = validate.examine_structure(Dataset(people(options, pronouns)))
     assert found.checked["same gender"] == (0 if fault is None else 2)
     assert found.find_failed_rows("same gender") == ((0, 1) if fault else ())
 
 
-def test_gender_is_checked_only_in_the_social_domain() -> None:
+def test_gender_is_checked_only_in_the_social_domain():
     for domain in ("physical", None):
         problems = with_domain(domain, *people(("Anna", "Robert")))
         found = validate.examine_structure(Dataset(problems))
         assert found.checked["same gender"] == 0
 
 
-def test_people_in_practice_twins_have_the_same_gender() -> None:
+def test_people_in_practice_twins_have_the_same_gender():
     """All their names are in the rule's lists."""
     data = practice.generate_corpus(200, seed=2).dataset
     found = validate.examine_structure(data)
@@ -188,7 +185,7 @@ def test_people_in_practice_twins_have_the_same_gender() -> None:
 
 
 @pytest.mark.data
-def test_no_pair_of_names_in_winogrande_breaks_the_gender_rule(data_dir: Path) -> None:
+def test_no_pair_of_names_in_winogrande_breaks_the_gender_rule(data_dir):
     """WinoGrande's authors followed the rule. There are 11,795 pairs of names."""
     data = formats.read(data_dir / "winogrande/train_xl.jsonl")
     named = [p for p in data if all(o[:1].isupper() and " " not in o for o in p.options)]
@@ -197,45 +194,45 @@ def test_no_pair_of_names_in_winogrande_breaks_the_gender_rule(data_dir: Path) -
     assert found.checked["same gender"] > 0.8 * len(named)
 
 
-def test_halves_must_have_different_answers() -> None:
+def test_halves_must_have_different_answers():
     assert find_broken_rules(FIRST, replace(SECOND, answer=0)) == {"flipped answers": (0, 1)}
     turned = replace(SECOND, options=("suitcase", "trophy"))
     assert find_broken_rules(FIRST, replace(turned, answer=0)) == {}
     assert find_broken_rules(FIRST, replace(turned, answer=1)) == {"flipped answers": (0, 1)}
 
 
-def test_halves_must_have_the_same_options() -> None:
+def test_halves_must_have_the_same_options():
     assert find_broken_rules(FIRST, replace(SECOND, options=("Suitcase", "trophy"), answer=0)) == {}
     broken = find_broken_rules(FIRST, replace(SECOND, options=("trophy", "brown")))
     assert broken == {"same options": (0, 1)}
 
 
-def test_options_must_occur_in_the_sentence() -> None:
+def test_options_must_occur_in_the_sentence():
     missing = replace(FIRST, options=("trophy", "bag"))
     assert find_broken_rules(missing, same_options=False) == {"options": (0,)}
     assert find_broken_rules(replace(FIRST, options=("TROPHY", "Suitcase "))) == {}
     assert find_broken_rules(missing, options_in_sentence=False) == {}
 
 
-def test_both_halves_must_contain_the_anchor() -> None:
+def test_both_halves_must_contain_the_anchor():
     assert find_broken_rules(with_anchor(FIRST, "Brown suitcase"), SECOND) == {}
     assert find_broken_rules(with_anchor(FIRST, "the large"), SECOND) == {"anchor": (1,)}
     assert find_broken_rules(FIRST, with_anchor(SECOND, "hiking, boots")) == {"anchor": (0, 1)}
 
 
 @pytest.mark.parametrize("anchor", ["the", "It", "he", "of", "of the", "!"])
-def test_anchor_must_have_a_content_word(anchor: str) -> None:
+def test_anchor_must_have_a_content_word(anchor):
     """WinoGrande, section 2, excludes function words such as "the, it, he, of"."""
     assert find_broken_rules(with_anchor(FIRST, anchor), SECOND) == {"function word": (0,)}
 
 
-def test_missing_half_is_a_fault_only_if_twins_must_be_complete() -> None:
+def test_missing_half_is_a_fault_only_if_twins_must_be_complete():
     assert find_broken_rules(FIRST) == {}
     assert find_broken_rules(FIRST, complete=True) == {"other half": (0,)}
 
 
 @pytest.mark.parametrize("complete", [False, True])
-def test_three_problems_with_one_twin_id_are_a_fault(complete: bool) -> None:
+def test_three_problems_with_one_twin_id_are_a_fault(complete):
     """Which two are the twin is unknown, so that none of the three counts as a single."""
     third = replace(SECOND, id="c")
     assert find_broken_rules(FIRST, SECOND, third, complete=complete) == {"twin id": (0, 1, 2)}
@@ -247,7 +244,7 @@ def test_three_problems_with_one_twin_id_are_a_fault(complete: bool) -> None:
     ]
 
 
-def test_rule_without_its_input_is_not_checked() -> None:
+def test_rule_without_its_input_is_not_checked():
     """Singles have no overlap, and withheld answers can't be compared."""
     blind = [replace(FIRST, answer=None), replace(SECOND, answer=None)]
     single = replace(FIRST, id="c", twin_id=None)
@@ -275,7 +272,7 @@ def test_rule_without_its_input_is_not_checked() -> None:
         ({"same_gender": False}, "same gender"),
     ],
 )
-def test_disabled_rule_is_not_checked(off: dict[str, Any], rule: str) -> None:
+def test_disabled_rule_is_not_checked(off, rule):
     data = make_twins(3)
     names, others = (
         {*validate.examine_structure(data, StructureRules(**how)).checked} for how in ({}, off)
@@ -283,7 +280,7 @@ def test_disabled_rule_is_not_checked(off: dict[str, Any], rule: str) -> None:
     assert (others | {rule}, rule in others) == (names, False)
 
 
-def test_limit_of_0_does_not_disable_a_rule() -> None:
+def test_limit_of_0_does_not_disable_a_rule():
     found = validate.examine_structure(make_twins(2), StructureRules(edit=0, overlap=0))
     assert found.find_failed_rows("edit distance") == (0, 1, 2, 3)
     assert found.checked["overlap"] == 4
@@ -300,12 +297,12 @@ def test_limit_of_0_does_not_disable_a_rule() -> None:
         {"edit": -0.1},
     ],
 )
-def test_limit_out_of_range_is_refused(rules: dict[str, Any]) -> None:
+def test_limit_out_of_range_is_refused(rules):
     with pytest.raises(RecipeError):
         StructureRules(**rules)
 
 
-def test_reason_lists_all_faults_in_the_order_of_the_rules() -> None:
+def test_reason_lists_all_faults_in_the_order_of_the_rules():
     second = replace(SECOND, sentence="The suitcase is small, and the _ is not.", answer=0)
     dropped = validate.filter_by_structure(Dataset([FIRST, second])).dropped
     rules = [[part.partition(":")[0] for part in entry.reason.split(" | ")] for entry in dropped]
@@ -329,7 +326,7 @@ halves = st.builds(
 
 
 @given(st.lists(halves, max_size=6, unique_by=lambda problem: problem.id))
-def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
+def test_kept_and_dropped_are_the_input(problems):
     data = Dataset(problems)
     kept = validate.filter_by_structure(data).kept
     assert validate.filter_by_structure(data).input() == data
@@ -337,7 +334,7 @@ def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
 
 
 @given(st.permutations(range(12)))
-def test_order_of_the_problems_does_not_matter(order: list[int]) -> None:
+def test_order_of_the_problems_does_not_matter(order):
     data = make_twins(6)
     data = Dataset(
         replace(p, answer=0) if row in (1, 5) else p for row, p in enumerate(data) if row != 3
@@ -362,9 +359,7 @@ def test_order_of_the_problems_does_not_matter(order: list[int]) -> None:
         ("test", {"length": 3}, 1764),
     ],
 )
-def test_winogrande_breaks_its_rules_in_few_places(
-    data_dir: Path, name: str, broken_rules: dict[str, int], kept: int
-) -> None:
+def test_winogrande_breaks_its_rules_in_few_places(data_dir, name, broken_rules, kept):
     data = formats.read(data_dir / f"winogrande/{name}.jsonl")
     found = validate.examine_structure(data)
     counts = {rule: len(found.find_failed_rows(rule)) for rule in found.checked}

@@ -49,14 +49,14 @@ def find_reason(votes: Sequence[Response], problem: Problem = PROBLEM, **rules: 
         ([0, 0, 0, 1, 1], True),
     ],
 )
-def test_majority_must_choose_the_correct_option(choices: list[int | None], kept: bool) -> None:
+def test_majority_must_choose_the_correct_option(choices, kept):
     """A response without a choice is not correct."""
     right = choices.count(0)
     fault = f"majority: {right} of {len(choices)} judges chose the correct option"
     assert find_reason(said(choices)) == (None if kept else fault)
 
 
-def test_one_incorrect_judge_breaks_unanimity() -> None:
+def test_one_incorrect_judge_breaks_unanimity():
     assert find_reason(said([0, 0, 1]), correct="unanimous")
     assert find_reason(said([0, 0, 0]), correct="unanimous") is None
 
@@ -72,9 +72,7 @@ def test_one_incorrect_judge_breaks_unanimity() -> None:
         (3, "off", True),
     ],
 )
-def test_ambiguity_and_association_are_decided_by_votes(
-    field: str, marks: int, how: str, kept: bool
-) -> None:
+def test_ambiguity_and_association_are_decided_by_votes(field, marks, how, kept):
     """A majority or all judges, as set, must find no ambiguity and no word association."""
     votes = [replace(vote, **{field: at < marks}) for at, vote in enumerate(said([0, 0, 0]))]
     setting = {"ambiguous": "unambiguous", "associative": "unassociated"}[field]
@@ -92,14 +90,12 @@ def test_ambiguity_and_association_are_decided_by_votes(
         ([0, 0], "unanimous", True),  # too few to tell
     ],
 )
-def test_problem_answered_from_its_local_context_is_refused(
-    local: list[int | None], how: str, kept: bool
-) -> None:
+def test_problem_answered_from_its_local_context_is_refused(local, how, kept):
     """Judges who saw only the words around the blank must not find the correct option."""
     assert (find_reason(said([0, 0, 0]) + said(local, "local"), local=how) is None) == kept
 
 
-def test_reason_quotes_the_local_context_that_judges_saw() -> None:
+def test_reason_quotes_the_local_context_that_judges_saw():
     votes = said([0, 0, 0]) + said([0, 0, 0], "local")
     found = "local context: 3 of 3 judges found the correct option from "
     assert find_reason(votes) == found + "'because the _ was going so fast.'"
@@ -107,7 +103,7 @@ def test_reason_quotes_the_local_context_that_judges_saw() -> None:
 
 
 @pytest.mark.parametrize("choices", [[], [0], [0, 0], [1, 1]])
-def test_problem_with_too_few_votes_is_undecided(choices: list[int | None]) -> None:
+def test_problem_with_too_few_votes_is_undecided(choices):
     short = f"enough votes: {len(choices)} of the 3 required judges"
     assert find_reason(said(choices)) == short
     assert find_reason(said(choices), undecided="keep") is None
@@ -116,7 +112,7 @@ def test_problem_with_too_few_votes_is_undecided(choices: list[int | None]) -> N
     assert set(found.checked.values()) == {0}
 
 
-def test_votes_on_a_withheld_answer_are_never_incorrect() -> None:
+def test_votes_on_a_withheld_answer_are_never_incorrect():
     blind = replace(PROBLEM, answer=None)
     assert find_reason(said([0, 1, None]) + said([0, 0, 0], "local"), blind) is None
     found = validate.examine_votes(Dataset([blind]), said([0, 1, None]))
@@ -124,13 +120,13 @@ def test_votes_on_a_withheld_answer_are_never_incorrect() -> None:
     assert str(find_reason(said([0, 0, 0], ambiguous=True), blind)).startswith("ambiguity")
 
 
-def test_all_reasons_are_listed() -> None:
+def test_all_reasons_are_listed():
     reasons = str(find_reason(said([1, 1, 1], ambiguous=True, associative=True)))
     rules = [part.partition(":")[0] for part in reasons.split(" | ")]
     assert rules == ["majority", "ambiguity", "word association"]
 
 
-def test_votes_of_the_author_do_not_count() -> None:
+def test_votes_of_the_author_do_not_count():
     """Votes of the author on the other half don't count either."""
     twin = make_twins(1)
     data = Dataset([replace(twin[0], origin=Origin(author="ann")), twin[1]])
@@ -140,7 +136,7 @@ def test_votes_of_the_author_do_not_count() -> None:
     assert {entry.reason for entry in aside} == {"the judge wrote the problem"}
 
 
-def test_names_that_look_the_same_are_one_judge() -> None:
+def test_names_that_look_the_same_are_one_judge():
     """Macs write é as two characters, and copied names have invisible characters."""
     data = Dataset([replace(PROBLEM, origin=Origin(author="Ren\u00e9"))])
     names = ["Rene\u0301", "Zoe\u0308", "Zo\u00eb", "Zo\u00eb\u200b"]
@@ -153,7 +149,7 @@ def test_names_that_look_the_same_are_one_judge() -> None:
     ]
 
 
-def test_only_the_first_vote_per_judge_and_purpose_counts() -> None:
+def test_only_the_first_vote_per_judge_and_purpose_counts():
     first, again = said([0])[0], replace(said([1])[0], seconds=9.0)
     local = replace(first, purpose="local")
     counted, aside = validate.select_eligible(Dataset([PROBLEM]), [local, first, again])
@@ -163,7 +159,7 @@ def test_only_the_first_vote_per_judge_and_purpose_counts() -> None:
     ]
 
 
-def test_local_vote_after_reading_the_problem_does_not_count() -> None:
+def test_local_vote_after_reading_the_problem_does_not_count():
     whole = said([0])[0]
     local = replace(whole, purpose="local")
     counted, aside = validate.select_eligible(Dataset([PROBLEM]), [whole, local])
@@ -172,7 +168,7 @@ def test_local_vote_after_reading_the_problem_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
-def test_judge_of_one_half_can_not_judge_the_other_by_default(purpose: str) -> None:
+def test_judge_of_one_half_can_not_judge_the_other_by_default(purpose):
     data = make_twins(1)
     seen = Response(data[0].id, "ann", purpose, 0)
     vote = Response(data[1].id, "ann", "validate", 0)
@@ -181,17 +177,17 @@ def test_judge_of_one_half_can_not_judge_the_other_by_default(purpose: str) -> N
     assert vote in validate.select_eligible(data, [vote, seen])[0]
 
 
-def test_responses_of_a_human_test_are_not_votes() -> None:
+def test_responses_of_a_human_test_are_not_votes():
     assert find_reason(said([0, 0, 0], "test")) == "enough votes: 0 of the 3 required judges"
 
 
-def test_votes_on_unknown_problems_are_set_aside() -> None:
+def test_votes_on_unknown_problems_are_set_aside():
     counted, aside = validate.select_eligible(Dataset([]), said([0]))
     assert (counted, aside[0].reason) == ((), "the data set has no such problem")
 
 
 @pytest.mark.parametrize("fields", [{"choice": 2}, {"choice": 0, "shown": (0, 1, 2)}])
-def test_choice_of_a_missing_option_is_refused(fields: dict[str, Any]) -> None:
+def test_choice_of_a_missing_option_is_refused(fields):
     with pytest.raises(DataError, match=r"'ann' .* of the problem 'p', which has 2"):
         validate.filter_by_votes(Dataset([PROBLEM]), [Response("p", "ann", "validate", **fields)])
 
@@ -208,7 +204,7 @@ def test_choice_of_a_missing_option_is_refused(fields: dict[str, Any]) -> None:
         {"undecided": "maybe"},
     ],
 )
-def test_invalid_rules_are_refused(rules: dict[str, Any]) -> None:
+def test_invalid_rules_are_refused(rules):
     with pytest.raises(RecipeError):
         VoteRules(**rules)
 
@@ -236,9 +232,7 @@ def cases(draw: st.DrawFn) -> tuple[Dataset, list[Response]]:
 
 
 @given(cases(), st.booleans())
-def test_each_response_counts_or_is_set_aside(
-    case: tuple[Dataset, list[Response]], both_halves: bool
-) -> None:
+def test_each_response_counts_or_is_set_aside(case, both_halves):
     data, responses = case
     counted, aside = validate.select_eligible(data, responses, both_halves=both_halves)
     both = [*counted, *(entry.response for entry in aside)]
@@ -247,9 +241,7 @@ def test_each_response_counts_or_is_set_aside(
 
 
 @given(cases(), st.sampled_from([1, 2, 3]), st.sampled_from(["keep", "drop"]), st.booleans())
-def test_kept_and_dropped_are_the_input(
-    case: tuple[Dataset, list[Response]], needed: int, undecided: Any, both_halves: bool
-) -> None:
+def test_kept_and_dropped_are_the_input(case, needed, undecided, both_halves):
     """Validating the kept problems again drops none."""
     data, responses = case
     rules = VoteRules(judges=needed, undecided=undecided, both_halves=both_halves)
@@ -279,7 +271,7 @@ responses = st.lists(
 
 @given(responses)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_writing_and_reading_votes_is_a_round_trip(tmp_path: Path, given: list[Response]) -> None:
+def test_writing_and_reading_votes_is_a_round_trip(tmp_path, given):
     """No cell is a formula."""
     for name in ("votes.csv", "votes.jsonl"):
         write_votes(given, tmp_path / name)
@@ -295,21 +287,21 @@ def read(tmp_path: Path, text: str | bytes) -> tuple[Response, ...]:
     return read_votes(path)
 
 
-def test_table_with_three_columns_is_read(tmp_path: Path) -> None:
+def test_table_with_three_columns_is_read(tmp_path):
     """In CSV, choices count from 1."""
     found = read(tmp_path, "participant,problem_id,choice\nann,p,2\nbob,p,\n")
     assert found == (Response("p", "ann", "validate", 1), Response("p", "bob", "validate"))
 
 
 @pytest.mark.parametrize("name", ["w1 ", " w1", "\u00a0w1", "w1\t"])
-def test_white_space_around_a_judges_name_is_ignored(tmp_path: Path, name: str) -> None:
+def test_white_space_around_a_judges_name_is_ignored(tmp_path, name):
     """Otherwise the same person would count as two judges."""
     record = '{"problem_id":"a","participant":"%s","purpose":"test"}\n'
     for text in (f"problem_id,participant,choice\na,{name},1\n", record % name.replace("\t", " ")):
         assert [one.participant for one in read(tmp_path, text)] == ["w1"]
 
 
-def test_csv_variants_of_spreadsheets_are_read(tmp_path: Path) -> None:
+def test_csv_variants_of_spreadsheets_are_read(tmp_path):
     found = read(
         tmp_path,
         b'\xef\xbb\xbf"problem_id",participant, choice ,ambiguous,associative\r\n'
@@ -321,7 +313,7 @@ def test_csv_variants_of_spreadsheets_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
+def test_votes_from_excel_pandas_and_r_are_read(tmp_path):
     """Semicolons may separate cells; numbers may have decimals, and gaps may be NA or nan."""
     table = "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\np;eve;nan\n"
     assert [response.choice for response in read(tmp_path, table)] == [1, None, None]
@@ -329,7 +321,7 @@ def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
     assert {(one.choice, one.ambiguous, one.seconds) for one in found} == {(None, False, None)}
 
 
-def test_choices_in_json_lines_count_from_0(tmp_path: Path) -> None:
+def test_choices_in_json_lines_count_from_0(tmp_path):
     line = '{"problem_id": "p", "participant": "ann", "purpose": "local", "choice": 1'
     assert read(tmp_path, line + ', "shown": [1, 0]}') == (
         Response("p", "ann", "local", 1, shown=(1, 0)),
@@ -337,7 +329,7 @@ def test_choices_in_json_lines_count_from_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("choice", ["1.0", '"B"', '" b "', "1"])
-def test_choices_may_be_letters(tmp_path: Path, choice: str) -> None:
+def test_choices_may_be_letters(tmp_path, choice):
     found = read(tmp_path, "problem_id,participant,choice,shown\np,ann,B,b A\n")
     assert found == (Response("p", "ann", "validate", 1, shown=(1, 0)),)
     line = f'{{"problem_id": "p", "participant": "ann", "purpose": "test", "choice": {choice}}}'
@@ -391,7 +383,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         ("[" * 99_999, "votes:1: the line is not JSON"),
     ],
 )
-def test_invalid_file_is_reported_by_line(tmp_path: Path, text: str | bytes, reason: str) -> None:
+def test_invalid_file_is_reported_by_line(tmp_path, text, reason):
     with pytest.raises(FormatError) as told:
         read(tmp_path, text)
     assert str(told.value).startswith(f"{tmp_path}/{reason}")
@@ -399,18 +391,18 @@ def test_invalid_file_is_reported_by_line(tmp_path: Path, text: str | bytes, rea
 
 @given(st.text())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
+def test_any_text_is_read_or_refused(tmp_path, text):
     with contextlib.suppress(FormatError):
         found = read(tmp_path, HEAD.encode() + text.encode("utf-8", "surrogatepass"))
         assert all(isinstance(response, Response) for response in found)
 
 
-def test_missing_file_is_reported(tmp_path: Path) -> None:
+def test_missing_file_is_reported(tmp_path):
     with pytest.raises(FormatError, match="No such file"):
         read_votes(tmp_path / "none.csv")
 
 
-def test_names_that_look_alike_are_one_person(tmp_path: Path) -> None:
+def test_names_that_look_alike_are_one_person(tmp_path):
     (tmp_path / "votes.csv").write_text(
         "problem_id,participant,choice\na,Jos\u00e9,1\nb, Jose\u0301\u200b,2\n", "utf-8"
     )

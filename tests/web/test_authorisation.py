@@ -226,7 +226,7 @@ def _outcomes(world: Any, method: str, url: str, data: Any = none) -> str:
     return "".join(w.ask(world, role, method, url, data) for role in w.ROLES)
 
 
-def test_every_route_has_a_row(site: Any) -> None:
+def test_every_route_has_a_row(site):
     known = {name for name, _ in routes() if not name.startswith("admin:")}
     assert known == {name for name, *_ in ROUTES}
 
@@ -251,7 +251,7 @@ def _address_table() -> str:
     return "\n".join(["address\tmethod\tobject\t" + " ".join(w.ROLES), *lines, ""])
 
 
-def test_table_of_addresses_equals_the_file(site: Any) -> None:
+def test_table_of_addresses_equals_the_file(site):
     """A change of an address, a method or a right shows as changed lines of `addresses.tsv`.
 
     The letters are those of `world.outcome`; the tests below check them against the site.
@@ -260,7 +260,7 @@ def test_table_of_addresses_equals_the_file(site: Any) -> None:
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[1]} {row[0]}")
-def test_route_has_the_listed_outcome_for_each_role(world: Any, row: Row) -> None:
+def test_route_has_the_listed_outcome_for_each_role(world, row):
     name, method, args, data, expected = row
     url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
     assert dict(zip(w.ROLES, _outcomes(world, method, url, data), strict=True)) == dict(
@@ -268,7 +268,7 @@ def test_route_has_the_listed_outcome_for_each_role(world: Any, row: Row) -> Non
     )
 
 
-def test_head_succeeds_for_every_page_like_get(world: Any) -> None:
+def test_head_succeeds_for_every_page_like_get(world):
     """Programs that check addresses send HEAD."""
     pages = [row for row in ROUTES if row[1] == "get" and row[4][-1] in "oO"]
     assert len(pages) > 50
@@ -278,7 +278,7 @@ def test_head_succeeds_for_every_page_like_get(world: Any) -> None:
 
 
 @pytest.mark.parametrize("state", w.STATES)
-def test_problem_pages_are_visible_only_to_the_listed_roles(world: Any, state: str) -> None:
+def test_problem_pages_are_visible_only_to_the_listed_roles(world, state):
     urls = (
         reverse("read:problem", args=[f"{state}-a"]),
         reverse("moderate:problem", args=[f"{state}-a"]),
@@ -288,7 +288,7 @@ def test_problem_pages_are_visible_only_to_the_listed_roles(world: Any, state: s
 
 
 @pytest.mark.parametrize("state", [state for state in w.STATES if state != "public"])
-def test_hidden_problem_looks_like_a_missing_one(world: Any, state: str) -> None:
+def test_hidden_problem_looks_like_a_missing_one(world, state):
     for role in ("visitor", "anonymous", "other", "judge"):
         browser, pages = w.browser_of(world, role), []
         for name in (f"{state}-a", "nothing-a"):
@@ -318,7 +318,7 @@ def _admin_urls(world: Any) -> list[str]:
     return urls
 
 
-def test_django_admin_is_closed_to_other_roles(world: Any) -> None:
+def test_django_admin_is_closed_to_other_roles(world):
     urls, before = _admin_urls(world), w.state_of_all()
     assert len(urls) > 60
     for role in ("visitor", "other", "moderator"):
@@ -343,7 +343,7 @@ HEADERS = {
 }  # fmt: skip
 
 
-def test_forged_identities_in_forms_and_headers_are_ignored(world: Any) -> None:
+def test_forged_identities_in_forms_and_headers_are_ignored(world):
     for name, method, args, _data, expected in ROUTES:
         url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
         for role, letter in zip(w.ROLES, expected, strict=True):
@@ -354,7 +354,7 @@ def test_forged_identities_in_forms_and_headers_are_ignored(world: Any) -> None:
             assert w.outcome(*came) == letter, (role, name)
 
 
-def test_draft_belongs_to_its_author_despite_forged_ids(world: Any) -> None:
+def test_draft_belongs_to_its_author_despite_forged_ids(world):
     owner = world.people["owner"]
     forged = {"person": owner.pk, "contributor": owner.pk, "writer": owner.pk}
     answer = w.browser_of(world, "other").post("/write/", form(**forged)(world))
@@ -362,7 +362,7 @@ def test_draft_belongs_to_its_author_despite_forged_ids(world: Any) -> None:
     assert Draft.objects.latest("pk").person == world.people["other"]
 
 
-def test_moderator_cannot_answer_a_problem_leased_to_a_judge(world: Any) -> None:
+def test_moderator_cannot_answer_a_problem_leased_to_a_judge(world):
     judge = world.people["judge"]
     form = _local_answer_form(world)
     before = w.state_of_all()
@@ -371,7 +371,7 @@ def test_moderator_cannot_answer_a_problem_leased_to_a_judge(world: Any) -> None
     assert w.state_of_all() == before
 
 
-def test_invented_and_closed_sessions_are_refused(world: Any) -> None:
+def test_invented_and_closed_sessions_are_refused(world):
     for key in ("x" * 32, "1", "", "../../x", world.refs["session of admin"][::-1]):
         browser = Client()
         browser.cookies[settings.SESSION_COOKIE_NAME] = key

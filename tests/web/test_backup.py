@@ -105,9 +105,7 @@ def restore(database: str, request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.long
 @EACH
-def test_backup_during_writes_is_a_consistent_snapshot(
-    served: Any, tmp_path: Path, database: str, restore: Any
-) -> None:
+def test_backup_during_writes_is_a_consistent_snapshot(served, tmp_path, database, restore):
     site = _site_with_problems(served, tmp_path, database)
     log = tmp_path / "log"
     with log.open("w") as out:
@@ -146,9 +144,7 @@ if connection.vendor == "postgresql":  # which chooses its plans by what it know
 
 
 @EACH
-def test_restored_site_exports_the_same_digest(
-    served: Any, tmp_path: Path, database: str, restore: Any
-) -> None:
+def test_restored_site_exports_the_same_digest(served, tmp_path, database, restore):
     """The restored site can also be served, and PostgreSQL has statistics of its tables."""
     site = _site_with_problems(served, tmp_path, database)
     _add_family(site, tmp_path)
@@ -172,7 +168,7 @@ def test_restored_site_exports_the_same_digest(
 
 
 @EACH
-def test_database_with_another_key_is_refused(served: Any, tmp_path: Path, database: str) -> None:
+def test_database_with_another_key_is_refused(served, tmp_path, database):
     site = served(database=database)
     site.stop()
     keys = [(site.folder / "secret").read_text(), "another-key" * 6]
@@ -218,9 +214,7 @@ result = [doors, authenticate(username="bob", password={password!r}) is not None
 
 
 @EACH
-def test_restore_ends_sessions_tokens_links_and_mails(
-    served: Any, tmp_path: Path, database: str, restore: Any
-) -> None:
+def test_restore_ends_sessions_tokens_links_and_mails(served, tmp_path, database, restore):
     """Only passwords still work."""
     site = _site_with_problems(served, tmp_path, database)
     links = site.do(LET_IN)
@@ -256,9 +250,7 @@ result = {one.name: get_pseudonym(one) for one in Person.objects.order_by("pk") 
 
 
 @EACH
-def test_people_erased_since_the_backup_can_be_erased_again(
-    served: Any, tmp_path: Path, database: str, restore: Any
-) -> None:
+def test_people_erased_since_the_backup_can_be_erased_again(served, tmp_path, database, restore):
     """The backup still contains them; the log of erasures of the old site lists them."""
     site = served(database=database)
     site.people("ann", bob="judge", eva="moderator", root="admin", gone="judge")
@@ -281,7 +273,7 @@ def test_people_erased_since_the_backup_can_be_erased_again(
     assert "0 people erased again" in again.admin("erase-again", str(again.folder)).stdout
 
 
-def test_restore_finds_the_log_of_erasures(prepared_site: Any, tmp_path: Path) -> None:
+def test_restore_finds_the_log_of_erasures(prepared_site, tmp_path):
     """It looks next to the backup, and in the site whose folder `backups` contains the backup."""
     site, other = tmp_path / "site", tmp_path / "other"
     (site / "backups").mkdir(parents=True)
@@ -299,7 +291,7 @@ def test_restore_finds_the_log_of_erasures(prepared_site: Any, tmp_path: Path) -
         _backup.restore(other / "one.tar", tmp_path / "x", erased=tmp_path)
 
 
-def test_backup_and_restored_files_are_private(served: Any, tmp_path: Path) -> None:
+def test_backup_and_restored_files_are_private(served, tmp_path):
     """The umask doesn't matter."""
     site = served()
     file = tmp_path / "site.tar.gz"
@@ -377,9 +369,7 @@ def _replace(old: bytes, new: bytes) -> Callable[[tarfile.TarInfo, bytes], Membe
     ],
     ids=["one bit", "no key", "path outside", "symlink", "newer", "renamed", "nested"],
 )
-def test_changed_archive_is_refused_and_leaves_no_files(
-    archive: Path, tmp_path: Path, name: str, change: Any, reason: str
-) -> None:
+def test_changed_archive_is_refused_and_leaves_no_files(archive, tmp_path, name, change, reason):
     with pytest.raises(InputError, match=reason):
         _backup.restore(_rewrite_archive(archive, name, change), tmp_path / "again")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["changed.tar", "site.tar"]
@@ -393,9 +383,7 @@ def test_changed_archive_is_refused_and_leaves_no_files(
         "rounds/a/b\n",
     ],
 )  # fmt: skip
-def test_unexpected_file_in_the_manifest_is_refused(
-    archive: Path, tmp_path: Path, name: str
-) -> None:
+def test_unexpected_file_in_the_manifest_is_refused(archive, tmp_path, name):
     def add_name(member: tarfile.TarInfo, data: bytes) -> Members:
         about: dict[str, Any] = json.loads(data)
         about["files"][name] = about["files"]["site.toml"]
@@ -407,7 +395,7 @@ def test_unexpected_file_in_the_manifest_is_refused(
     assert not (tmp_path / "again").exists()
 
 
-def test_finished_rounds_and_recipes_are_restored(prepared_site: Path, tmp_path: Path) -> None:
+def test_finished_rounds_and_recipes_are_restored(prepared_site, tmp_path):
     """Unfinished rounds and symbolic links are omitted."""
     site = tmp_path / "site"
     shutil.copytree(prepared_site, site)
@@ -433,22 +421,20 @@ def test_finished_rounds_and_recipes_are_restored(prepared_site: Path, tmp_path:
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08broken"])
-def test_file_that_is_not_an_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_file_that_is_not_an_archive_is_refused(tmp_path, content):
     (tmp_path / "x.tar").write_bytes(content)
     with pytest.raises(InputError, match=r"x\.tar"):
         _backup.restore(tmp_path / "x.tar", tmp_path / "again")
 
 
-def test_truncated_archive_is_refused(archive: Path, tmp_path: Path) -> None:
+def test_truncated_archive_is_refused(archive, tmp_path):
     archive.write_bytes(archive.read_bytes()[:100_000])
     with pytest.raises(InputError, match="another"):
         _backup.restore(archive, tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 
-def test_backup_and_restore_overwrite_nothing(
-    archive: Path, tmp_path: Path, prepared_site: Any
-) -> None:
+def test_backup_and_restore_overwrite_nothing(archive, tmp_path, prepared_site):
     before = archive.read_bytes()
     with pytest.raises(OutputError, match="already exists"):
         _backup.backup(Site.open(prepared_site), archive)
@@ -462,7 +448,7 @@ def test_backup_and_restore_overwrite_nothing(
     assert (tmp_path / "empty" / "secret").exists()
 
 
-def test_backup_of_a_damaged_database_is_refused(prepared_site: Any, tmp_path: Path) -> None:
+def test_backup_of_a_damaged_database_is_refused(prepared_site, tmp_path):
     """It would replace better backups."""
     shutil.copytree(prepared_site, tmp_path / "site")
     path = tmp_path / "site" / "site.sqlite3"
@@ -477,9 +463,7 @@ def test_backup_of_a_damaged_database_is_refused(prepared_site: Any, tmp_path: P
 
 
 @pytest.mark.postgres
-def test_postgresql_restore_needs_an_empty_database(
-    served: Any, tmp_path: Path, postgres: Any
-) -> None:
+def test_postgresql_restore_needs_an_empty_database(served, tmp_path, postgres):
     site = served(database="postgresql")
     file = str(tmp_path / "one.tar.gz")
     site.admin("backup", str(site.folder), file)

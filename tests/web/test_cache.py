@@ -1,7 +1,6 @@
 """Statistics over all problems: current on a small site, cached on a large one."""
 
 import time
-from typing import Any
 
 import pytest
 
@@ -10,15 +9,13 @@ from winosmith.web._cache import RefreshedValue, get_cached_stats, get_cached_st
 pytestmark = pytest.mark.usefixtures("forgotten")
 
 
-def test_stats_of_fewer_than_1000_problems_are_not_cached(site: Any) -> None:
+def test_stats_of_fewer_than_1000_problems_are_not_cached(site):
     found = iter(((7, "a"), (999, None), (8, "c")))
     assert [get_cached_stats("small", lambda: next(found)) for _ in range(3)] == ["a", None, "c"]
 
 
 @pytest.mark.parametrize(("problems", "seconds"), [(1000, 1), (50_999, 50), (10**6, 600)])
-def test_stats_of_more_problems_are_cached_for_longer(
-    site: Any, monkeypatch: pytest.MonkeyPatch, problems: int, seconds: int
-) -> None:
+def test_stats_of_more_problems_are_cached_for_longer(site, monkeypatch, problems, seconds):
     """One second per thousand problems, and at most ten minutes; each name has its own entry."""
     now = time.time()
     found = iter(((problems, None), (5, 5), (6, 6)))
@@ -34,7 +31,7 @@ def test_stats_of_more_problems_are_cached_for_longer(
     assert figures("large") == 6
 
 
-def test_by_key_only_small_and_new_stats_are_recomputed(site: Any) -> None:
+def test_by_key_only_small_and_new_stats_are_recomputed(site):
     asked: list[list[int]] = []
 
     def count(keys: list[int]) -> dict[int, tuple[int, int]]:
@@ -46,7 +43,7 @@ def test_by_key_only_small_and_new_stats_are_recomputed(site: Any) -> None:
     assert asked == [[5, 900_000], [5, 7]]
 
 
-def test_failed_refresh_keeps_the_old_value() -> None:
+def test_failed_refresh_keeps_the_old_value():
     """The first failure is raised, as there is no value yet."""
     values: list[int | None] = [None, 1, None, 2]
 

@@ -19,7 +19,7 @@ PUBLIC = "https://twins.example.org"
 POSTS = [row for row in ROUTES if row[1] == "post"]
 
 
-def test_every_form_without_a_valid_token_is_refused(world: Any) -> None:
+def test_every_form_without_a_valid_token_is_refused(world):
     def sent() -> None:
         for name, _method, args, data, _expected in POSTS:
             url = reverse(name, args=[arg(world) if callable(arg) else arg for arg in args])
@@ -42,7 +42,7 @@ def _form_fields(data: Callable[[Any], dict[str, Any]], world: Any) -> dict[str,
         return data(world)
 
 
-def test_only_the_api_view_is_exempt(site: Any) -> None:
+def test_only_the_api_view_is_exempt(site):
     """The API accepts no cookies."""
     views = [pattern.callback for _name, pattern in routes()]
     exempt = [view for view in views if getattr(view, "csrf_exempt", False)]
@@ -68,7 +68,7 @@ def _login_page(site: Any, headers: dict[str, str]) -> tuple[str, str]:
 PROXIED = {"Host": "twins.example.org", "X-Forwarded-Proto": "https"}
 
 
-def test_behind_a_proxy_forms_of_other_origins_are_refused(behind: Any) -> None:
+def test_behind_a_proxy_forms_of_other_origins_are_refused(behind):
     """The cookies of a log-in also have all security flags."""
     behind.people("ann")
     cookie, token = _login_page(behind, PROXIED)
@@ -107,7 +107,7 @@ def test_behind_a_proxy_forms_of_other_origins_are_refused(behind: Any) -> None:
         assert flag in csrf
 
 
-def test_behind_a_proxy_other_host_names_are_refused(behind: Any) -> None:
+def test_behind_a_proxy_other_host_names_are_refused(behind):
     """`X-Forwarded-Host` is ignored. Links contain the public name, and HSTS requires https."""
     assert f"Address     {PUBLIC}/" in behind.printed
     link = behind.admin("invite", behind.folder, "--role", "judge").stdout
@@ -122,7 +122,7 @@ def test_behind_a_proxy_other_host_names_are_refused(behind: Any) -> None:
     assert "evil.example" not in page.headers["Location"] + page.text
 
 
-def test_pages_contain_nothing_that_the_policy_forbids(world: Any) -> None:
+def test_pages_contain_nothing_that_the_policy_forbids(world):
     """No page has inline scripts, styles or handlers, or anything from another site.
 
     A report in a sandbox has styles, but no script.

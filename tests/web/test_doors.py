@@ -106,7 +106,7 @@ def _columns() -> Iterator[tuple[str, Any, Any]]:
                 yield f"{model._meta.label}.{field.name}", model, field
 
 
-def test_no_column_contains_a_live_credential(world: Any) -> None:
+def test_no_column_contains_a_live_credential(world):
     told = {
         name: str(list(model._base_manager.values_list(field.name, flat=True)))
         for name, model, field in _columns()
@@ -115,7 +115,7 @@ def test_no_column_contains_a_live_credential(world: Any) -> None:
         assert [name for name, text in told.items() if secret in text] == [], what
 
 
-def test_every_column_that_may_contain_a_secret_is_listed(world: Any) -> None:
+def test_every_column_that_may_contain_a_secret_is_listed(world):
     """An unlisted column may contain a secret that nobody has thought of."""
     known = {**HASHED, **SEALED, **OPENS_NOTHING}
     there = {name for name, _, _ in _columns()}
@@ -127,7 +127,7 @@ def test_every_column_that_may_contain_a_secret_is_listed(world: Any) -> None:
         assert name in known or not (random or telling), name
 
 
-def test_stored_digests_are_sha256_of_the_credentials(world: Any) -> None:
+def test_stored_digests_are_sha256_of_the_credentials(world):
     kept = {
         *Session.objects.values_list("session_key", flat=True),
         *Invitation.objects.values_list("digest", flat=True),
@@ -139,7 +139,7 @@ def test_stored_digests_are_sha256_of_the_credentials(world: Any) -> None:
 
 
 @pytest.mark.long
-def test_django_admin_shows_no_secrets_or_digests(world: Any) -> None:
+def test_django_admin_shows_no_secrets_or_digests(world):
     secrets = set(_live_credentials(world).values())
     for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry", "api.Token.start",
                  "people.Session.session_data", "problems.Done.key"):  # fmt: skip
@@ -171,9 +171,7 @@ NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
 
 
 @pytest.mark.parametrize("way", ["change", "reset", "everywhere"])
-def test_all_credentials_of_an_account_end_together(
-    db: Any, visit: Any, ann: Any, bob: Any, way: str
-) -> None:
+def test_all_credentials_of_an_account_end_together(db, visit, ann, bob, way):
     """A new password, a reset and "everywhere" end them; the pages show how many ended.
 
     Credentials that had already ended are not counted, and other people's are unaffected.
@@ -205,7 +203,7 @@ def test_all_credentials_of_an_account_end_together(
     assert visit().get(bobs).status_code == 200
 
 
-def test_link_page_suggests_a_restart_only_without_an_admin(db: Any, visit: Any, adam: Any) -> None:
+def test_link_page_suggests_a_restart_only_without_an_admin(db, visit, adam):
     """A restart prints the first admin's link."""
     used = invite("admin", 30)
     assert visit().post(used, {**NEW, "name": "amy"}).status_code == 302
@@ -215,7 +213,7 @@ def test_link_page_suggests_a_restart_only_without_an_admin(db: Any, visit: Any,
     assert "restart the server" in visit().get(path).text
 
 
-def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> None:
+def test_each_invalid_link_states_its_reason(db, visit, ann):
     joined, used = invite("judge", 30), create_reset_link(ann, 30)
     assert visit().post(joined, {**NEW, "name": "eve"}).status_code == 302
     assert visit().post(used, NEW).status_code == 302
@@ -247,7 +245,7 @@ def test_each_invalid_link_states_its_reason(db: Any, visit: Any, ann: Any) -> N
     assert visit().get(newest).status_code == 200
 
 
-def test_logged_in_user_sees_what_a_link_is_for(db: Any, visit: Any, bob: Any, ann: Any) -> None:
+def test_logged_in_user_sees_what_a_link_is_for(db, visit, bob, ann):
     page = visit(ann).get(invite("judge", 30)).text
     assert "creates a new account" in page
     assert "The link works only once, and expires on" in page

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def _kill_under_load(database: str, fault: str) -> Any:
 
 @pytest.mark.usefixtures("cuts")
 @pytest.mark.parametrize("database", DATABASES)
-def test_acknowledged_writes_survive_kills_and_power_cuts(database: str) -> None:
+def test_acknowledged_writes_survive_kills_and_power_cuts(database):
     found = _kill_under_load(database, "")
     assert found.kills == {"worker": 2, "server": 1, "power": 1}
     assert found.acknowledged >= 25
@@ -59,14 +58,14 @@ def test_acknowledged_writes_survive_kills_and_power_cuts(database: str) -> None
 
 
 @pytest.mark.usefixtures("cuts")
-def test_site_without_syncs_loses_writes() -> None:
+def test_site_without_syncs_loses_writes():
     """SQLite runs with synchronous=OFF, so the kills above do test the syncs."""
     found = _kill_under_load("sqlite", "unsynced")
     assert found.missing or found.destroyed
 
 
 @pytest.mark.usefixtures("cuts")
-def test_power_cut_loses_only_unsynced_writes(tmp_path: Path) -> None:
+def test_power_cut_loses_only_unsynced_writes(tmp_path):
     from crowd.powercut import watch_folder
 
     code = (
@@ -107,11 +106,11 @@ def _observe_site(database: str, fault: str = "", **settings: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_write_is_on_disk_before_it_is_acknowledged(database: str) -> None:
+def test_write_is_on_disk_before_it_is_acknowledged(database):
     assert [answer for answer in _observe_site(database) if not answer.safe] == []
 
 
-def test_sqlite_without_syncs_is_detected() -> None:
+def test_sqlite_without_syncs_is_detected():
     """It runs with synchronous=OFF."""
     found = _observe_site("sqlite", "unsynced")
     assert not any(answer.safe for answer in found)
@@ -119,7 +118,7 @@ def test_sqlite_without_syncs_is_detected() -> None:
 
 
 @pytest.mark.postgres
-def test_postgresql_with_late_syncs_is_detected() -> None:
+def test_postgresql_with_late_syncs_is_detected():
     """It runs with synchronous_commit=off."""
     assert not all(answer.safe for answer in _observe_site("postgresql", **LATE))
 
@@ -148,9 +147,7 @@ STEPS = (
         ((WRITE, SEND, BEGIN, RETURN), False),
     ],
 )
-def test_answer_is_safe_if_a_sync_began_after_the_last_write(
-    order: tuple[int, ...], safe: bool
-) -> None:
+def test_answer_is_safe_if_a_sync_began_after_the_last_write(order, safe):
     """A sync that failed, has not returned, or began before a write does not count."""
     assert _is_safe(order) == safe
 
@@ -165,7 +162,7 @@ def test_answer_is_safe_if_a_sync_began_after_the_last_write(
         ((BEGIN, RETURN, WRITE, BESIDE, SEND), False),
     ],
 )
-def test_later_writes_of_the_log_writer_are_ignored(order: tuple[int, ...], safe: bool) -> None:
+def test_later_writes_of_the_log_writer_are_ignored(order, safe):
     """PostgreSQL's log writer may write again between a commit's sync and its response."""
     assert _is_safe(order, asked_only=True) == safe
 
@@ -195,7 +192,7 @@ def _find_process(server: PostgresServer, name: str) -> int:
 
 
 @pytest.mark.postgres
-def test_postgresql_stops_although_its_checkpointer_hangs() -> None:
+def test_postgresql_stops_although_its_checkpointer_hangs():
     """It starts again with its databases."""
     _need("postgresql")
     with postgres_server() as server:

@@ -53,7 +53,7 @@ def _policy(answer: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("who", [None, pytest.param("ann", marks=pytest.mark.long), "adam"])
-def test_every_address_has_the_security_headers(visit: Any, person: Any, who: str | None) -> None:
+def test_every_address_has_the_security_headers(visit, person, who):
     somebody = person(who, is_superuser=who == "adam", is_moderator=who == "adam") if who else None
     addresses = sorted(set(_addresses()))
     assert len(addresses) > 60
@@ -82,9 +82,7 @@ def test_every_address_has_the_security_headers(visit: Any, person: Any, who: st
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/problems"])
-def test_unknown_host_is_explained_and_logged_once(
-    visit: Any, caplog: pytest.LogCaptureFixture, path: str
-) -> None:
+def test_unknown_host_is_explained_and_logged_once(visit, caplog, path):
     """The answer does not repeat it."""
     host = f"evil\x1b[2J{len(path)}.example"
     for _ in range(2):
@@ -98,7 +96,7 @@ def test_unknown_host_is_explained_and_logged_once(
     assert "--public-url" in line
 
 
-def test_cookies_are_httponly_and_samesite(visit: Any, ann: Any) -> None:
+def test_cookies_are_httponly_and_samesite(visit, ann):
     client = visit()
     client.get("/people/login/")
     client.post("/people/login/", {"name": "ann", "password": PASSWORD})
@@ -107,7 +105,7 @@ def test_cookies_are_httponly_and_samesite(visit: Any, ann: Any) -> None:
         assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")
 
 
-def test_public_pages_set_no_cookie(visit: Any) -> None:
+def test_public_pages_set_no_cookie(visit):
     client = visit()
     for path in ("/", "/problems/", "/problems/?q=x", "/download/", "/guidelines/", "/card/"):
         client.get(path)

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -351,7 +350,7 @@ MORE: list[Field] = [
     [*FIELDS, *(pytest.param(field, marks=pytest.mark.long) for field in MORE)],
     ids=lambda field: field.__name__,
 )
-def test_hostile_texts_are_shown_unchanged_and_inert(world: Any, field: Field) -> None:
+def test_hostile_texts_are_shown_unchanged_and_inert(world, field):
     found: dict[tuple[str, ...], list[str]] = {}
     for role, path in field(world):
         answer = w.browser_of(world, role).get(path)
@@ -404,7 +403,7 @@ NAMES = ("@SUM", "+1+1", "-2+3", "@SUM+1-2.A1", "javascript.alert", "..", "evil.
 """User names that spreadsheets, paths or pages may misread."""
 
 
-def test_hostile_user_names_are_shown_unchanged_and_inert(world: Any) -> None:
+def test_hostile_user_names_are_shown_unchanged_and_inert(world):
     for name, problem in zip(NAMES, _singles(world, "held"), strict=False):
         person = Person.objects.create_user(name, w.PASSWORD)
         save_agreement(person)
@@ -445,7 +444,7 @@ def _stays_on_this_site(answer: Any) -> bool:
     return urlsplit(where).netloc == "testserver" and kept and plain and safe
 
 
-def test_hostile_next_of_a_logged_in_user_is_ignored(world: Any) -> None:
+def test_hostile_next_of_a_logged_in_user_is_ignored(world):
     owner = w.browser_of(world, "owner")
     for where in (*TEXTS, *ELSEWHERE):
         for path in ("/people/login/", "/people/consent/"):
@@ -454,7 +453,7 @@ def test_hostile_next_of_a_logged_in_user_is_ignored(world: Any) -> None:
             assert _stays_on_this_site(answer), (path, where)
 
 
-def test_no_form_redirects_to_another_site(world: Any) -> None:
+def test_no_form_redirects_to_another_site(world):
     browser, visitor = w.browser_of(world, "moderator"), w.browser_of(world, "visitor")
     for where in ELSEWHERE:
         form = {"name": "the-owner", "password": w.PASSWORD, "next": where}
@@ -489,7 +488,7 @@ def _create_public_problems(world: Any) -> None:
         )
 
 
-def test_hostile_texts_round_trip_in_all_download_formats(world: Any, tmp_path: Path) -> None:
+def test_hostile_texts_round_trip_in_all_download_formats(world, tmp_path):
     _create_public_problems(world)
     rows = get_public_problems().filter(sentence__contains="teapot")
     assert rows.count() == len(TEXTS)
@@ -511,7 +510,7 @@ def test_hostile_texts_round_trip_in_all_download_formats(world: Any, tmp_path: 
     _cells((tmp_path / "problems.csv").read_bytes().decode())
 
 
-def test_files_of_votes_contain_no_comments_or_formulas(world: Any) -> None:
+def test_files_of_votes_contain_no_comments_or_formulas(world):
     comments(world)
     for path in ("/download/votes.csv", "/download/votes.jsonl"):
         body = w.browser_of(world, "visitor").get(path).getvalue().decode()

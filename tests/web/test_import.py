@@ -1,7 +1,6 @@
 """Importing problems into the site, and exporting them again."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,7 @@ FULL = Problem(
 )
 
 
-def test_import_and_export_round_trip(database: Any) -> None:
+def test_import_and_export_round_trip(database):
     """The digest covers lineage, origin, extra, ids and order."""
     data = Dataset([*make_twins(4), FULL])
     made = import_problems(data, "valid")
@@ -37,7 +36,7 @@ def test_import_and_export_round_trip(database: Any) -> None:
     assert Dataset(map(as_problem, get_public_problems().order_by("pk"))).digest == data.digest
 
 
-def test_repeated_import_adds_only_new_problems(database: Any) -> None:
+def test_repeated_import_adds_only_new_problems(database):
     from winosmith.web.problems.models import Event
 
     data = make_twins(4)
@@ -49,7 +48,7 @@ def test_repeated_import_adds_only_new_problems(database: Any) -> None:
     assert Event.objects.filter(kind="import", after="valid").count() == 8
 
 
-def test_interrupted_import_can_be_resumed(database: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_import_can_be_resumed(database, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 3)
 
     def stop(done: int) -> None:
@@ -64,7 +63,7 @@ def test_interrupted_import_can_be_resumed(database: Any, monkeypatch: pytest.Mo
     assert all(problem.slots.count() == 3 for problem in Row.objects.all())
 
 
-def test_imported_slots_equal_those_of_open_slots(database: Any) -> None:
+def test_imported_slots_equal_those_of_open_slots(database):
     import_problems(make_twins(2), "judging")
     fields = [field.name for field in Slot._meta.fields if field.name != "id"]
     made = list(Slot.objects.order_by("place").values(*fields))
@@ -74,13 +73,13 @@ def test_imported_slots_equal_those_of_open_slots(database: Any) -> None:
     assert made == list(Slot.objects.order_by("place").values(*fields))
 
 
-def test_imported_problems_are_found_as_lookalikes(database: Any) -> None:
+def test_imported_problems_are_found_as_lookalikes(database):
     import_problems(make_twins(3), "valid")
     found = find_lookalikes([make_twins(3)[4]])
     assert found[0].share == 1.0
 
 
-def test_imported_gold_needs_an_explanation_and_is_not_public(database: Any) -> None:
+def test_imported_gold_needs_an_explanation_and_is_not_public(database):
     data = Dataset(
         replace(problem, extra=Extra({"gold.explanation": "It says so.", "gold.attention": True}))
         for problem in make_twins(2)
@@ -93,7 +92,7 @@ def test_imported_gold_needs_an_explanation_and_is_not_public(database: Any) -> 
     assert not get_public_problems().exists()
 
 
-def test_embargo_in_the_file_or_as_an_option_is_applied(database: Any) -> None:
+def test_embargo_in_the_file_or_as_an_option_is_applied(database):
     first, *rest = make_twins(2)
     import_problems(Dataset([replace(first, embargo=True), *rest]), "valid")
     assert get_public_problems().count() == 3
@@ -102,9 +101,7 @@ def test_embargo_in_the_file_or_as_an_option_is_applied(database: Any) -> None:
     assert get_public_problems().count() == 3
 
 
-def test_data_card_describes_contributors_only_if_there_are_any(
-    db: Any, ann: Any, visit: Any
-) -> None:
+def test_data_card_describes_contributors_only_if_there_are_any(db, ann, visit):
     import_problems(make_twins(1), "valid")
     for path in ("/card/", "/card/data-card.md"):
         page = visit().get(path).text
@@ -138,16 +135,14 @@ def test_data_card_describes_contributors_only_if_there_are_any(
         ({"options": ("a", "b", "c" * 1001)}, "judging", "has 1,001 characters"),
     ],
 )
-def test_invalid_problem_is_refused_before_anything_is_added(
-    db: Any, change: dict[str, Any], as_: Any, reason: str
-) -> None:
+def test_invalid_problem_is_refused_before_anything_is_added(db, change, as_, reason):
     data = Dataset([*make_twins(1), replace(FULL, **change)])
     with pytest.raises(InputError, match=reason):
         import_problems(data, as_)
     assert Row.objects.count() == 0
 
 
-def test_ids_of_other_problems_are_refused_or_replaced(db: Any) -> None:
+def test_ids_of_other_problems_are_refused_or_replaced(db):
     import_problems(make_twins(2), "valid")
     other = Dataset(replace(half, sentence=f"Then {half.sentence}") for half in make_twins(2))
     with pytest.raises(InputError, match="another problem"):
@@ -160,7 +155,7 @@ def test_ids_of_other_problems_are_refused_or_replaced(db: Any) -> None:
     assert Row.objects.count() == 8
 
 
-def test_a_corrected_answer_is_not_lost_in_silence(db: Any) -> None:
+def test_a_corrected_answer_is_not_lost_in_silence(db):
     """An import changes no problem, so a file with another key is refused with the way out."""
     (first, second), third = make_twins(1), replace(make_twins(2)[2], twin_id=None)
     import_problems(Dataset([replace(first, answer=None), second, third]), "valid")
@@ -172,7 +167,7 @@ def test_a_corrected_answer_is_not_lost_in_silence(db: Any) -> None:
     assert import_problems(Dataset([first.blind(), second.blind()]), "valid").known == 2
 
 
-def test_new_ids_preserve_twins_and_lineages() -> None:
+def test_new_ids_preserve_twins_and_lineages():
     root = make_twins(1)[0]
     child = replace(FULL, lineage=Lineage(root.id, root.id))
     stranger = replace(FULL, id="s", lineage=Lineage("elsewhere", "elsewhere"))

@@ -4,7 +4,6 @@ import cProfile
 import json
 import pstats
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +54,7 @@ def _places() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_imported_versions_get_root_parent_step_and_depths(database: Any, reverse: bool) -> None:
+def test_imported_versions_get_root_parent_step_and_depths(database, reverse):
     family = _family()
     data = Dataset(family[::-1] if reverse else family)
     made = _import(data)
@@ -74,7 +73,7 @@ def test_imported_versions_get_root_parent_step_and_depths(database: Any, revers
     assert Dataset(as_public(list(get_public_problems().order_by("pk")))).digest == data.digest
 
 
-def test_later_imports_extend_a_family(database: Any) -> None:
+def test_later_imports_extend_a_family(database):
     family = _family()
     _import(family[:2])
     made = _import(family[2:])
@@ -86,7 +85,7 @@ def test_later_imports_extend_a_family(database: Any) -> None:
     assert _places() == places
 
 
-def test_version_gets_its_place_when_its_parents_are_imported(database: Any) -> None:
+def test_version_gets_its_place_when_its_parents_are_imported(database):
     family = _family()
     made = _import([family[0], family[3]])
     assert (made.added, made.versions, made.apart) == (2, 0, 1)
@@ -97,9 +96,7 @@ def test_version_gets_its_place_when_its_parents_are_imported(database: Any) -> 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("above", ["in the file", "on the site"])
-def test_versions_below_an_embargo_are_never_public(
-    database: Any, monkeypatch: pytest.MonkeyPatch, above: str, reverse: bool
-) -> None:
+def test_versions_below_an_embargo_are_never_public(database, monkeypatch, above, reverse):
     """Not even during an import. When the embargo ends, all of them are public."""
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
@@ -121,9 +118,7 @@ def test_versions_below_an_embargo_are_never_public(
     assert get_public_problems().count() == 5
 
 
-def test_interrupted_import_below_an_embargo_is_not_public(
-    database: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_import_below_an_embargo_is_not_public(database, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 1)
     root, *below = _family()
     data = Dataset([*below, replace(root, embargo=True)])
@@ -140,7 +135,7 @@ def test_interrupted_import_below_an_embargo_is_not_public(
     assert Version.objects.filter(covered=True).count() == 4
 
 
-def test_family_of_a_gold_root_has_no_tree(db: Any) -> None:
+def test_family_of_a_gold_root_has_no_tree(db):
     root, child, *_ = _family()
     told = Extra({"gold.explanation": "It says so."})
     _import([replace(root, extra=told)], "gold")
@@ -148,14 +143,14 @@ def test_family_of_a_gold_root_has_no_tree(db: Any) -> None:
     assert _places() == {}
 
 
-def test_circular_lineages_are_imported_without_a_place(db: Any) -> None:
+def test_circular_lineages_are_imported_without_a_place(db):
     one = Problem("a", "A _ b.", ("x", "y"), 0, lineage=Lineage("a", "b"))
     two = Problem("b", "A _ c.", ("x", "y"), 0, lineage=Lineage("a", "a"))
     assert _import([one, two]).apart == 2
 
 
 @pytest.mark.long
-def test_linking_large_families_takes_linear_time(db: Any) -> None:
+def test_linking_large_families_takes_linear_time(db):
     def work(count: int, name: str) -> tuple[int, int]:
         root = Problem(name, "The cup hit the _ and broke.", ("vase", "tray"), 0)
         made, last = [root], root
@@ -179,7 +174,7 @@ def test_linking_large_families_takes_linear_time(db: Any) -> None:
     assert large[1] < 3000 / 30  # each statement is for many rows
 
 
-def test_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:
+def test_evograd_table_is_imported_as_families(db, tmp_path, visit):
     """Downloads keep its declared depths."""
     path = tmp_path / "evograd.csv"
     path.write_text(
@@ -200,7 +195,7 @@ def test_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: A
     assert [p.lineage for p in back] == [p.lineage for p in data]
 
 
-def test_export_contains_versions_and_predictions(database: Any, tmp_path: Path) -> None:
+def test_export_contains_versions_and_predictions(database, tmp_path):
     """Lineages are public; the trees and predictions are below private/."""
     family = _family()
     _import(family)

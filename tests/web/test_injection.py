@@ -73,14 +73,12 @@ def _complaints(answer: Any) -> list[str]:
     return re.findall(r'class="(?:error|fault)[^>]*>([^<]+)', answer.text)
 
 
-def test_at_least_60_different_texts_have_no_blank() -> None:
+def test_at_least_60_different_texts_have_no_blank():
     assert len(set(TEXTS)) == len(TEXTS) >= 60
     assert not any("_" in text for text in TEXTS)
 
 
-def test_list_and_problem_pages_show_texts_unchanged(
-    filled: list[dict[str, str]], visit: Any
-) -> None:
+def test_list_and_problem_pages_show_texts_unchanged(filled, visit):
     shown: set[str] = set()
     path: str | None = "/problems/"
     client = visit()
@@ -99,7 +97,7 @@ def test_list_and_problem_pages_show_texts_unchanged(
         assert set(problem.options) <= {option.strip() for option in page.options}
 
 
-def test_hostile_query_parameters_are_inert(db: Any, visit: Any) -> None:
+def test_hostile_query_parameters_are_inert(db, visit):
     """Only the list of problems shows its parameters; other pages get every fifth text."""
     names = ("q", "domain", "twins", "contributor", "since", "after", "before", "next", "agreement")
     asked = {"/problems/": TEXTS}
@@ -113,7 +111,7 @@ def test_hostile_query_parameters_are_inert(db: Any, visit: Any) -> None:
             assert not any("evil" in value or "ran=1" in value for value in said)
 
 
-def test_hostile_account_names_are_refused(db: Any, visit: Any) -> None:
+def test_hostile_account_names_are_refused(db, visit):
     for text in TEXTS:
         form = {"name": text[:60], "password": "twins-and-cups", "again": "twins-and-cups"}
         answer = visit().post("/people/join/", form)
@@ -123,7 +121,7 @@ def test_hostile_account_names_are_refused(db: Any, visit: Any) -> None:
     assert all(allowed.fullmatch(name) for name in Person.objects.values_list("name", flat=True))
 
 
-def test_download_has_a_fixed_name_and_type(filled: list[dict[str, str]], visit: Any) -> None:
+def test_download_has_a_fixed_name_and_type(filled, visit):
     for text in TEXTS[:12]:
         answer = visit().get("/download/problems.jsonl", {"q": text, "name": text})
         assert answer["Content-Disposition"] == 'attachment; filename="problems.jsonl"'
@@ -133,15 +131,13 @@ def test_download_has_a_fixed_name_and_type(filled: list[dict[str, str]], visit:
             json.loads(line)
 
 
-def test_logged_path_is_escaped_into_one_line(site: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_logged_path_is_escaped_into_one_line(site, caplog):
     asked = RequestFactory().get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
     _handle_failure(asked, ValueError("a fault"))
     assert caplog.messages == [r"Internal Server Error: '/api/v1/problems/x\nERROR forged\x1b[2J/'"]
 
 
-def test_log_contains_the_route_instead_of_a_secret_link(
-    db: Any, visit: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_log_contains_the_route_instead_of_a_secret_link(db, visit, caplog):
     """The link may still work."""
     client, link = visit(), invite("contributor", 30)
     client.raise_request_exception = False

@@ -67,7 +67,7 @@ result = [job.state, job.done, Problem.objects.count(), Event.objects.filter(kin
 
 
 @pytest.mark.parametrize("where", DATABASES)
-def test_import_with_killed_workers_adds_each_problem_once(served: Any, where: str) -> None:
+def test_import_with_killed_workers_adds_each_problem_once(served, where):
     site, count = served(database=where, options=WORKING), 4000
     site.people(adam="admin")
     job = site.do(ASKED.format(count=count, text=make_file(count // 2)))
@@ -86,7 +86,7 @@ def test_import_with_killed_workers_adds_each_problem_once(served: Any, where: s
     assert site.do(FAR.format(job=job)) == ["done", count, count, count]
 
 
-def test_worker_ends_with_its_server(served: Any) -> None:
+def test_worker_ends_with_its_server(served):
     site = served(options=WORKING)
     until(lambda: get_worker_process_id(site.folder))
     site.stop()
@@ -97,7 +97,7 @@ def test_worker_ends_with_its_server(served: Any) -> None:
     until(lambda: get_worker_process_id(site.folder) is None)
 
 
-def test_server_with_no_work_option_starts_no_worker(served: Any) -> None:
+def test_server_with_no_work_option_starts_no_worker(served):
     """Another machine may run the worker."""
     site = served(options=("--workers", "1"))
     assert "--no-work" in site.options
@@ -130,9 +130,7 @@ def _kill(*_: Any) -> None:
     raise _Killed
 
 
-def test_job_that_ends_the_worker_three_times_fails(
-    kinds_run: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_job_that_ends_the_worker_three_times_fails(kinds_run, adam, monkeypatch):
     """It may fill the memory. The next job is not blamed, and Retry resets the count."""
     job, other = (jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2))
     with monkeypatch.context() as patch:
@@ -153,12 +151,7 @@ def test_job_that_ends_the_worker_three_times_fails(
     assert (fresh(job).state, job.error, job.tries) == ("done", "", 0)
 
 
-def test_failed_job_is_logged_and_the_next_job_runs(
-    kinds_run: list[str],
-    adam: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_failed_job_is_logged_and_the_next_job_runs(kinds_run, adam, monkeypatch, caplog):
     def broken(*_: Any) -> None:
         raise OSError("the disk is gone")
 
@@ -170,9 +163,7 @@ def test_failed_job_is_logged_and_the_next_job_runs(
     assert "the disk is gone" in caplog.text
 
 
-def test_duty_that_ends_the_worker_three_times_is_postponed(
-    kinds_run: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_duty_that_ends_the_worker_three_times_is_postponed(kinds_run, monkeypatch):
     _add_due_job(MEASURE)
     with monkeypatch.context() as patch:
         patch.setitem(jobs.runners, MEASURE, _kill)
@@ -184,9 +175,7 @@ def test_duty_that_ends_the_worker_three_times_is_postponed(
     assert (row.state, row.error, row.at > timezone.now()) == ("waiting", WORKER_ENDED, True)
 
 
-def test_job_that_the_database_refuses_is_postponed(
-    kinds_run: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_job_that_the_database_refuses_is_postponed(kinds_run, adam, monkeypatch):
     """The next job of its lane runs, and such attempts are not counted as tries."""
 
     def locked(*_: Any) -> None:
@@ -206,7 +195,7 @@ def test_job_that_the_database_refuses_is_postponed(
     assert (fresh(job).state, job.tries) == ("running", 1)
 
 
-def test_lane_runs_the_oldest_of_its_own_jobs(kinds_run: list[str], adam: Any) -> None:
+def test_lane_runs_the_oldest_of_its_own_jobs(kinds_run, adam):
     backups = [jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2)]
     queue_job(MAIL, email="ann@example.org")
     assert run_next_job(LANES[0])
@@ -216,14 +205,14 @@ def test_lane_runs_the_oldest_of_its_own_jobs(kinds_run: list[str], adam: Any) -
     assert states == ["done", "waiting"]
 
 
-def test_row_of_a_mail_is_deleted(kinds_run: list[str]) -> None:
+def test_row_of_a_mail_is_deleted(kinds_run):
     """Nobody may read the address in it."""
     queue_job(MAIL, email="ann@example.org")
     work_off()
     assert not Job.objects.filter(kind=MAIL).exists()
 
 
-def test_duty_runs_at_the_start_and_when_it_is_due(db: Any) -> None:
+def test_duty_runs_at_the_start_and_when_it_is_due(db):
     def old() -> None:
         Hits.objects.create(who="x", what="write", hour=timezone.now() - timedelta(days=400))
 
@@ -242,9 +231,7 @@ def test_duty_runs_at_the_start_and_when_it_is_due(db: Any) -> None:
     assert Hits.objects.count() == 0
 
 
-def test_worker_reloads_the_settings_before_each_job(
-    kinds_run: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_reloads_the_settings_before_each_job(kinds_run, monkeypatch):
     class EndOfTest(BaseException):
         pass
 
@@ -262,7 +249,7 @@ def test_worker_reloads_the_settings_before_each_job(
     assert (seen, kinds_run) == (["renewed"] * 2, ["measure"])
 
 
-def test_delay_between_restarts_of_a_failing_process_doubles() -> None:
+def test_delay_between_restarts_of_a_failing_process_doubles():
     class Dead:
         def __init__(self, *_: Any, **__: Any) -> None:
             started.append(now[0])
@@ -290,9 +277,7 @@ def rounds(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return calls
 
 
-def test_round_waits_for_the_process_with_the_lock(
-    rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_round_waits_for_the_process_with_the_lock(rounds, adam, monkeypatch):
     job = jobs.create_job(adam, ROUND, {}, state="waiting")
     lock = FileLock.acquire(settings.SITE.folder / ROUND_LOCK)
     assert lock is not None
@@ -309,15 +294,13 @@ def test_round_waits_for_the_process_with_the_lock(
     assert jobs.are_rounds_idle()
 
 
-def test_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
+def test_command_resumes_a_round_whose_process_was_killed(rounds, adam):
     job = jobs.create_job(adam, ROUND, {}, state="running", tries=1)
     wait_for_job(job)
     assert (rounds, Job.objects.get(pk=job.pk).state) == ([True], "done")
 
 
-def test_command_waits_for_a_locked_database_with_its_round(
-    rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_waits_for_a_locked_database_with_its_round(rounds, adam, monkeypatch):
     """The round is postponed, does not fail, and such attempts are not counted as tries."""
     job = jobs.create_job(adam, ROUND, {}, state="waiting")
     tries: list[int] = []
@@ -334,7 +317,7 @@ def test_command_waits_for_a_locked_database_with_its_round(
     assert (tries, Job.objects.get(pk=job.pk).state) == ([1, 1, 1], "done")
 
 
-def test_file_of_a_discarded_job_is_deleted_on_commit(db: Any, adam: Any) -> None:
+def test_file_of_a_discarded_job_is_deleted_on_commit(db, adam):
     job = jobs.create_job(adam, BACKUP, {}, state="shown")
     job.file.parent.mkdir(exist_ok=True)
     job.file.touch()
@@ -348,7 +331,7 @@ def test_file_of_a_discarded_job_is_deleted_on_commit(db: Any, adam: Any) -> Non
     assert not job.file.exists()
 
 
-def test_admin_lists_stops_and_retries_jobs(kinds_run: list[str], adam: Any, visit: Any) -> None:
+def test_admin_lists_stops_and_retries_jobs(kinds_run, adam, visit):
     """Mails are not shown, because of their addresses."""
     waiting = jobs.create_job(adam, BACKUP, {}, state="waiting")
     failed = jobs.create_job(adam, BACKUP, {}, state="failed", error="The disk was full.")

@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,9 +91,7 @@ READ = ("/", "/problems/", "/judge/", "/write/", "/download/problems.jsonl")
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_pages_can_be_read_while_the_database_is_locked(
-    sites: Any, browser: Any, database: str
-) -> None:
+def test_pages_can_be_read_while_the_database_is_locked(sites, browser, database):
     site = sites(database)
     ann = browser(site, "ann")
     forms = [_start_draft(ann) for _ in range(12)]
@@ -123,9 +120,7 @@ def test_pages_can_be_read_while_the_database_is_locked(
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_write_to_a_locked_database_returns_503_with_its_text(
-    sites: Any, browser: Any, database: str
-) -> None:
+def test_write_to_a_locked_database_returns_503_with_its_text(sites, browser, database):
     site = sites(database)
     ann = browser(site, "ann")
     form = _start_draft(ann)
@@ -173,14 +168,14 @@ result.append("the other waits" if waits else "the other is through")
 """A write with one second left waits behind another process, which waits for a minute."""
 
 
-def test_write_gives_up_in_time_behind_a_longer_wait(sites: Any) -> None:
+def test_write_gives_up_in_time_behind_a_longer_wait(sites):
     site = sites("sqlite")
     with _locked(site):
         assert site.do(PATIENT) == ["gave up", "the other waits"]
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_healthz_reports_a_locked_database(sites: Any, database: str) -> None:
+def test_healthz_reports_a_locked_database(sites, database):
     site = sites(database)
     with _locked(site):
         time.sleep(1.1)  # an answer is cached for a second
@@ -196,7 +191,7 @@ def test_healthz_reports_a_locked_database(sites: Any, database: str) -> None:
     assert site.get("/healthz").status == 200
 
 
-def test_failed_form_with_a_password_is_not_shown_again(sites: Any) -> None:
+def test_failed_form_with_a_password_is_not_shown_again(sites):
     site = sites("sqlite")
     cookie = site.get("/people/login/").headers["Set-Cookie"].partition(";")[0]
     headers = {
@@ -219,7 +214,7 @@ def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return wsgi
 
 
-def test_full_disk_is_reported_by_a_write(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_by_a_write(healthy, monkeypatch):
     """`/healthz` reports that the disk is full."""
     monkeypatch.setattr(
         "winosmith.web.wsgi.tempfile.TemporaryFile",
@@ -228,15 +223,13 @@ def test_full_disk_is_reported_by_a_write(healthy: Any, monkeypatch: pytest.Monk
     assert healthy.find_fault() == healthy.DISK_FULL
 
 
-def test_healthz_reports_an_unwritable_folder(
-    healthy: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_healthz_reports_an_unwritable_folder(healthy, monkeypatch):
     gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
     monkeypatch.setattr(settings, "SITE", gone)
     assert healthy.find_fault() == healthy.UNWRITABLE
 
 
-def test_error_of_a_read_only_sqlite_file_is_explained(db: Any, tmp_path: Path) -> None:
+def test_error_of_a_read_only_sqlite_file_is_explained(db, tmp_path):
     from winosmith.web import wsgi as healthy
 
     path = tmp_path / "read-only.sqlite3"
@@ -251,7 +244,7 @@ def test_error_of_a_read_only_sqlite_file_is_explained(db: Any, tmp_path: Path) 
 
 
 @pytest.mark.postgres
-def test_healthz_reports_a_read_only_postgresql_database(served: Any, postgres: Any) -> None:
+def test_healthz_reports_a_read_only_postgresql_database(served, postgres):
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
     postgres._run(
@@ -268,7 +261,7 @@ def test_healthz_reports_a_read_only_postgresql_database(served: Any, postgres: 
 
 @pytest.mark.long
 @pytest.mark.postgres
-def test_healthz_does_not_wait_for_a_hanging_database(served: Any, postgres: Any) -> None:
+def test_healthz_does_not_wait_for_a_hanging_database(served, postgres):
     with postgres_server() as own:  # other tests keep the shared server
         site = served(database=own.create("hangs"))
         time.sleep(1.1)

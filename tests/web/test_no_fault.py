@@ -70,7 +70,7 @@ def made(database: Any) -> Iterator[Any]:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_no_form_returns_500(made: Any) -> None:
+def test_no_form_returns_500(made):
     failed = []
     wrong = _in_turn(WRONG)
     for person in made.people.values():  # each of ROLES has sent a form with USED
@@ -95,7 +95,7 @@ def test_no_form_returns_500(made: Any) -> None:
     assert failed == []
 
 
-def test_no_query_string_returns_500(made: Any) -> None:
+def test_no_query_string_returns_500(made):
     failed = []
     wrong = _in_turn((*WRONG[3:], "x" * 2_000))
     for name, role, args, _make in _rows("get"):

@@ -76,7 +76,7 @@ def still(served_long: Any) -> Any:
     return served_long()
 
 
-def test_served_site_prints_its_addresses_and_answers(typed: Any) -> None:
+def test_served_site_prints_its_addresses_and_answers(typed):
     site = typed(title="Cups & jugs")
     assert f"Database    {site.folder / 'site.sqlite3'}" in site.printed
     assert site.admin_link.startswith(site.url)
@@ -88,7 +88,7 @@ def test_served_site_prints_its_addresses_and_answers(typed: Any) -> None:
     assert health.headers["Cache-Control"] == "no-store"
 
 
-def test_start_reads_settings_and_prints_a_new_admin_link(served: Any) -> None:
+def test_start_reads_settings_and_prints_a_new_admin_link(served):
     """Each start without an admin ends earlier links; with an admin, it prints none.
 
     Invalid settings in site.toml stop the start.
@@ -113,7 +113,7 @@ def test_start_reads_settings_and_prints_a_new_admin_link(served: Any) -> None:
     assert "must be odd" in refused.stderr
 
 
-def test_second_server_of_a_folder_is_refused(still: Any) -> None:
+def test_second_server_of_a_folder_is_refused(still):
     refused = _serve(still.folder, "--port", "0")
     assert refused.returncode == 2
     assert f"is already served by process {still.process.pid};" in refused.stderr
@@ -121,7 +121,7 @@ def test_second_server_of_a_folder_is_refused(still: Any) -> None:
 
 
 @pytest.mark.long
-def test_server_can_start_after_a_kill(typed: Any) -> None:
+def test_server_can_start_after_a_kill(typed):
     """The workers of the killed server end by themselves."""
     site = typed()
     site.process.kill()
@@ -130,7 +130,7 @@ def test_server_can_start_after_a_kill(typed: Any) -> None:
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_open_request_is_answered_before_the_server_ends(typed: Any, sign: int, code: int) -> None:
+def test_open_request_is_answered_before_the_server_ends(typed, sign, code):
     """Ctrl-C reaches the workers too; SIGTERM only the server. Then the database is one file."""
     site = typed()
     with _half_a_request(site) as wire:
@@ -147,26 +147,26 @@ def test_open_request_is_answered_before_the_server_ends(typed: Any, sign: int, 
     assert not list(site.folder.glob("site.sqlite3-*"))
 
 
-def test_default_is_one_worker_per_core(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_is_one_worker_per_core(db, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     assert hosting.choose_worker_count(None) == count_processors() == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "by default one per core" in told
 
 
-def test_port_in_use_is_reported(still: Any, tmp_path: Path) -> None:
+def test_port_in_use_is_reported(still, tmp_path):
     refused = _serve(tmp_path / "other", "--port", str(_port(still)))
     assert refused.returncode == 2
     assert "the port is in use; stop the other program, or choose another --port" in refused.stderr
 
 
-def test_listening_beyond_loopback_needs_a_public_url(tmp_path: Path) -> None:
+def test_listening_beyond_loopback_needs_a_public_url(tmp_path):
     refused = _serve(tmp_path / "site", "--host", "0.0.0.0", "--port", "0")  # noqa: S104
     assert refused.returncode == 2
     assert "--public-url" in refused.stderr
 
 
-def test_oversized_forms_and_headers_are_refused(still: Any) -> None:
+def test_oversized_forms_and_headers_are_refused(still):
     with socket.create_connection(("127.0.0.1", _port(still)), timeout=LONGEST) as wire:
         wire.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000001\r\n\r\n")
         assert wire.recv(1000).startswith(b"HTTP/1.1 413 ")
@@ -174,7 +174,7 @@ def test_oversized_forms_and_headers_are_refused(still: Any) -> None:
     assert still.get("/", **{"X-Long": "y" * 40_000}).status == 431
 
 
-def test_log_contains_no_personal_data(served: Any) -> None:
+def test_log_contains_no_personal_data(served):
     """It contains no addresses or requests of people, only an unknown host."""
     site = served()
     site.get("/people/secret-of-ann/")
@@ -191,7 +191,7 @@ def test_log_contains_no_personal_data(served: Any) -> None:
     assert "secret-of-ann" not in line
 
 
-def test_static_files_can_be_cached_forever(still: Any) -> None:
+def test_static_files_can_be_cached_forever(still):
     """The address of the style sheet changes with its content."""
     sheet = re.search(r'href="(/static/[^"]+\.css)"', still.get("/").text)
     answer = still.get(sheet[1])
@@ -201,7 +201,7 @@ def test_static_files_can_be_cached_forever(still: Any) -> None:
 
 
 @pytest.mark.postgres
-def test_database_password_is_neither_printed_nor_listed(typed: Any, postgres: Any) -> None:
+def test_database_password_is_neither_printed_nor_listed(typed, postgres):
     """Everybody on the machine can list the arguments of a process."""
     address = postgres.create("with_password", PREPARED)
     site = typed(database=address.replace("postgres@", "postgres:hush-hush@"))
@@ -213,7 +213,7 @@ def test_database_password_is_neither_printed_nor_listed(typed: Any, postgres: A
 
 
 @pytest.mark.postgres
-def test_options_of_a_database_address_are_used(tmp_path: Path, postgres: Any) -> None:
+def test_options_of_a_database_address_are_used(tmp_path, postgres):
     address = postgres.create("encrypted") + "?sslmode=require"
     refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
     assert refused.returncode == 2
@@ -221,7 +221,7 @@ def test_options_of_a_database_address_are_used(tmp_path: Path, postgres: Any) -
 
 
 @pytest.mark.postgres
-def test_lost_database_returns_503_until_it_is_back(served: Any, postgres: Any) -> None:
+def test_lost_database_returns_503_until_it_is_back(served, postgres):
     site = served(database="postgresql")
     name = site.database.rpartition("/")[2]
 
@@ -245,7 +245,7 @@ _END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '
 
 
 @pytest.mark.postgres
-def test_too_few_database_connections_are_reported(tmp_path: Path, postgres: Any) -> None:
+def test_too_few_database_connections_are_reported(tmp_path, postgres):
     address = postgres.create("room", PREPARED)
     refused = _serve(
         tmp_path / "site", "--port", "0", "--workers", "500", WINOSMITH_DATABASE=address
@@ -255,7 +255,7 @@ def test_too_few_database_connections_are_reported(tmp_path: Path, postgres: Any
 
 
 @pytest.mark.postgres
-def test_missing_database_is_reported_without_its_password(tmp_path: Path, postgres: Any) -> None:
+def test_missing_database_is_reported_without_its_password(tmp_path, postgres):
     address = postgres.url("nothing-here").replace("postgres@", "postgres:hush-hush@")
     refused = _serve(tmp_path / "site", "--port", "0", "--database", address)
     assert refused.returncode == 2
@@ -263,7 +263,7 @@ def test_missing_database_is_reported_without_its_password(tmp_path: Path, postg
     assert "hush" not in refused.stderr + refused.stdout
 
 
-def test_two_sites_on_one_host_have_separate_sessions(served: Any) -> None:
+def test_two_sites_on_one_host_have_separate_sessions(served):
     one, other = served(), served()
     other.do("from winosmith.web.people.models import SiteKey; SiteKey.objects.all().delete()")
     other.stop()

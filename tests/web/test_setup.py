@@ -37,7 +37,7 @@ def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return forking.script(RUN + code, str(folder))
 
 
-def test_new_site_toml_lists_every_setting_with_its_default(tmp_path: Path) -> None:
+def test_new_site_toml_lists_every_setting_with_its_default(tmp_path):
     """Without the comment signs, the file sets each setting to its default.
 
     A setting with named values lists all of them, and the help of a list is not that of its
@@ -57,7 +57,7 @@ def test_new_site_toml_lists_every_setting_with_its_default(tmp_path: Path) -> N
     assert replace(given, mail=None, topics=None) == SiteRules()
 
 
-def test_activating_a_site_loads_no_heavy_module(tmp_path: Path) -> None:
+def test_activating_a_site_loads_no_heavy_module(tmp_path):
     heavy = {f"winosmith.{name}" for name in ("build", "debias", "rounds", "solve", "study")}
     code = f"{RUN}site.activate(); print(sorted({heavy!r} & set(sys.modules)))"
     new = [sys.executable, "-c", code, str(tmp_path)]
@@ -65,16 +65,14 @@ def test_activating_a_site_loads_no_heavy_module(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
-def test_existing_site_toml_is_not_overwritten(tmp_path: Path) -> None:
+def test_existing_site_toml_is_not_overwritten(tmp_path):
     (tmp_path / "site.toml").write_text("judges = 5\n")
     write_settings(tmp_path)
     assert (tmp_path / "site.toml").read_text() == "judges = 5\n"
 
 
 @pytest.mark.long
-def test_static_files_are_collected_only_after_a_change(
-    prepared_site: Path, tmp_path: Path
-) -> None:
+def test_static_files_are_collected_only_after_a_change(prepared_site, tmp_path):
     shutil.copytree(prepared_site, tmp_path / "site")
     static = tmp_path / "site" / "static"
     manifest, mark = static / "staticfiles.json", static / "gathered.txt"
@@ -87,7 +85,7 @@ def test_static_files_are_collected_only_after_a_change(
     assert len(mark.read_text().strip()) == 64
 
 
-def test_no_migration_is_missing(ready_site: Any) -> None:
+def test_no_migration_is_missing(ready_site):
     call_command("makemigrations", check=True, dry_run=True, verbosity=1)
 
 
@@ -117,9 +115,7 @@ NUMBERED = "auth_group_permissions"
 
 
 @pytest.mark.parametrize("database", LONG_DATABASES)
-def test_new_site_has_the_tables_of_its_migrations(
-    database: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_new_site_has_the_tables_of_its_migrations(database, tmp_path, request):
     found = []
     for way in ("new", "migrated"):
         url = ""
@@ -150,7 +146,7 @@ hosting.prepare(site)
 """
 
 
-def test_interrupted_first_start_leaves_no_tables(tmp_path: Path) -> None:
+def test_interrupted_first_start_leaves_no_tables(tmp_path):
     """All tables and the record of their migrations are created at once, by the next start."""
     died = _run(DIES, tmp_path)
     assert died.returncode == 9, died.stderr
@@ -191,7 +187,7 @@ def _rows(path: Path) -> dict[str, list[dict[str, Any]]]:
         }
 
 
-def test_older_database_is_migrated_and_keeps_its_rows(prepared_site: Path, tmp_path: Path) -> None:
+def test_older_database_is_migrated_and_keeps_its_rows(prepared_site, tmp_path):
     folder = tmp_path / "site"
     shutil.copytree(prepared_site, folder)
     filled = _run(FILL, folder)
@@ -206,7 +202,7 @@ def test_older_database_is_migrated_and_keeps_its_rows(prepared_site: Path, tmp_
     assert "from an older version" in older.stderr
 
 
-def test_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
+def test_newer_database_is_refused(prepared_site, tmp_path):
     shutil.copytree(prepared_site, tmp_path / "site")
     path = tmp_path / "site" / "site.sqlite3"
     with closing(sqlite3.connect(path)) as database, database:
@@ -219,13 +215,13 @@ def test_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
     assert "install that version" in refused.stderr
 
 
-def test_folder_without_a_site_is_reported(tmp_path: Path) -> None:
+def test_folder_without_a_site_is_reported(tmp_path):
     refused = _run("hosting.open_site(site)", tmp_path / "new")
     assert "contains no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
 
 
-def test_error_rolls_back_outer_and_inner_writes(database: Any, ann: Any) -> None:
+def test_error_rolls_back_outer_and_inner_writes(database, ann):
     def fails_late() -> None:
         with writing():
             with writing():
@@ -240,7 +236,7 @@ def test_error_rolls_back_outer_and_inner_writes(database: Any, ann: Any) -> Non
     assert Done.objects.get().key == "kept"
 
 
-def test_connection_is_reused_unless_the_server_closed_it(database: Any) -> None:
+def test_connection_is_reused_unless_the_server_closed_it(database):
     for ended in (False, connection.vendor == "postgresql"):
         assert not Done.objects.exists()
         resting = connection.connection

@@ -41,7 +41,7 @@ def _race(database: str, fault: str = "", judges: int = 12) -> dict[str, Any]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_racing_judges_give_each_problem_exactly_k_votes(database: str) -> None:
+def test_racing_judges_give_each_problem_exactly_k_votes(database):
     """Twelve judges with two windows each give three votes to each of ten problems."""
     found = _race(database)
     assert found["faults"] == 0
@@ -51,12 +51,12 @@ def test_racing_judges_give_each_problem_exactly_k_votes(database: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_votes_counted_before_the_insert_exceed_k(database: str) -> None:
+def test_votes_counted_before_the_insert_exceed_k(database):
     """So the race detects a site without the lock."""
     assert _race(database, "unlocked-votes", judges=6)["too_many"] > 0
 
 
-def test_deliberate_fault_has_the_signature_that_it_replaces(db: Any) -> None:
+def test_deliberate_fault_has_the_signature_that_it_replaces(db):
     from crowd.careless import once_unlocked
 
     assert [*signature(once_unlocked).parameters] == [*signature(process_once).parameters]
@@ -64,7 +64,7 @@ def test_deliberate_fault_has_the_signature_that_it_replaces(db: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("database", DATABASES)
-def test_half_of_a_twin_stays_hidden_until_both_are_decided(database: str) -> None:
+def test_half_of_a_twin_stays_hidden_until_both_are_decided(database):
     """On a site that publishes each half at once, the same onlooker does read some."""
     hidden, read = (
         _run("onlooker.observe_site", 8, database=database, wait_days=days) for days in (14, 0)
@@ -81,7 +81,7 @@ PAIR = "2 accounts of one address and a third"
     "who",
     ["3 judges who click", "19 accounts of one address", PAIR, "a paid job", "a human test"],
 )
-def test_clicked_votes_decide_nothing(who: str) -> None:
+def test_clicked_votes_decide_nothing(who):
     """The site has its default settings."""
     from crowd.clicks import ATTACKS
 
@@ -96,21 +96,21 @@ def test_clicked_votes_decide_nothing(who: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["3 judges who click", PAIR, "a human test"])
-def test_clicked_votes_decide_without_the_checks(who: str) -> None:
+def test_clicked_votes_decide_without_the_checks(who):
     """So the checks stop the same answers in the test above."""
     found = _run("clicks.attack", who, 10, watched=False)
     assert found["decided"] > 0 == found["waiting"]
 
 
 @pytest.mark.long
-def test_careful_judges_decide_and_are_not_on_hold() -> None:
+def test_careful_judges_decide_and_are_not_on_hold():
     found = _run("clicks.judge_honestly", 6, 18)
     assert found["held"] == 0, found["causes"]
     assert found["decided"] > 0
 
 
 @pytest.mark.long
-def test_gold_looks_like_other_problems_to_a_judges_browser() -> None:
+def test_gold_looks_like_other_problems_to_a_judges_browser():
     """Among 40 gold questions and 40 others, references, bytes, headers and steps are the same."""
     from crowd.gold import EVERY, fill, judge_and_record
     from crowd.scenario import make_place, run_in_process
@@ -143,7 +143,7 @@ def _try_doors(**how: Any) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.long
-def test_thieves_and_impostors_do_not_get_in() -> None:
+def test_thieves_and_impostors_do_not_get_in():
     """They try what the database and Django's admin contain, and credentials that have ended.
 
     The owners of live credentials do get in.
@@ -156,13 +156,13 @@ def test_thieves_and_impostors_do_not_get_in() -> None:
 
 
 @pytest.mark.long
-def test_thief_gets_in_if_session_keys_are_stored_unhashed() -> None:
+def test_thief_gets_in_if_session_keys_are_stored_unhashed():
     thief = "a reader of the whole database"
     assert _try_doors(people=1, only=thief, fault="clear-sessions")[thief][1] > 0
 
 
 @pytest.mark.long
-def test_slow_clients_do_not_stop_other_users() -> None:
+def test_slow_clients_do_not_stop_other_users():
     """60 clients send or read a byte per second."""
     from crowd.scenario import make_place
     from crowd.slow import Slowness, open_door, serve_site, time_others

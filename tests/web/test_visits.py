@@ -38,7 +38,7 @@ def _pages() -> set[str]:
     return found
 
 
-def test_every_route_is_visited_or_has_no_page(site: Any) -> None:
+def test_every_route_is_visited_or_has_no_page(site):
     known = {name for name, _ in v.routes() if not name.startswith("admin:")}
     visited = {visit.route for visit in v.VISITS if not visit.route.startswith("/")}
     assert known - visited == set(v.NO_PAGE) - visited
@@ -56,7 +56,7 @@ def no_heavy_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_heavy_library")
 @pytest.mark.filterwarnings("ignore:No directory at")
-def test_visits_show_every_page_template(refs: dict[str, str]) -> None:
+def test_visits_show_every_page_template(refs):
     """Each visit ends with its listed status, in HTML, with the program's version in the footer.
 
     No page needs a library that is slow to load.
@@ -79,7 +79,7 @@ def test_visits_show_every_page_template(refs: dict[str, str]) -> None:
     assert not _pages() - shown
 
 
-def test_scrolling_boxes_are_focusable_and_labelled() -> None:
+def test_scrolling_boxes_are_focusable_and_labelled():
     boxes = [
         (path.name, box)
         for path in Path(winosmith.__file__).parent.rglob("*.html*")

@@ -106,7 +106,7 @@ BEGUN = {
 
 
 @pytest.mark.parametrize("begun", BEGUN)
-def test_incomplete_request_occupies_no_thread(start_worker: Any, begun: str) -> None:
+def test_incomplete_request_occupies_no_thread(start_worker, begun):
     worker = start_worker(_hello)
     slow = [worker.connect(BEGUN[begun]) for _ in range(3 * hosting.THREADS)]
     for wire in slow:
@@ -116,7 +116,7 @@ def test_incomplete_request_occupies_no_thread(start_worker: Any, begun: str) ->
         wire.close()
 
 
-def test_unread_answer_occupies_no_thread(start_worker: Any) -> None:
+def test_unread_answer_occupies_no_thread(start_worker):
     size = 1 << 23
 
     def large(environ: Environ, start_response: Any) -> Answer:
@@ -134,9 +134,7 @@ def test_unread_answer_occupies_no_thread(start_worker: Any) -> None:
         wire.close()
 
 
-def test_stalled_reader_of_a_long_file_is_disconnected(
-    start_worker: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stalled_reader_of_a_long_file_is_disconnected(start_worker, monkeypatch):
     monkeypatch.setattr(hosting, "IDLE_SECONDS", 1)
     worker = start_worker(_endless_files)
     stuck = [worker.connect(ASKED % b"download/a") for _ in range(wsgi.MAX_LONG_FILES)]
@@ -149,7 +147,7 @@ def test_stalled_reader_of_a_long_file_is_disconnected(
 
 
 @pytest.mark.parametrize("path", [b"download/a", b"/download/a"])
-def test_slow_readers_of_long_files_occupy_few_threads(start_worker: Any, path: bytes) -> None:
+def test_slow_readers_of_long_files_occupy_few_threads(start_worker, path):
     """Pages are answered meanwhile; further long files are refused until one ends."""
     worker = start_worker(_endless_files)
     slow = [worker.connect(ASKED % path) for _ in range(wsgi.MAX_LONG_FILES)]
@@ -167,9 +165,7 @@ def test_slow_readers_of_long_files_occupy_few_threads(start_worker: Any, path: 
         wire.close()
 
 
-def test_long_file_that_fails_or_has_no_body_frees_its_place(
-    db: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_file_that_fails_or_has_no_body_frees_its_place(db, monkeypatch):
     def fails(environ: Environ, start_response: Any) -> Answer:
         raise OSError
 
@@ -191,7 +187,7 @@ def _ignore(status: str, headers: Any) -> None:
     assert status == "200 OK"
 
 
-def test_large_form_is_buffered_on_disk(start_worker: Any, tmp_path: Path) -> None:
+def test_large_form_is_buffered_on_disk(start_worker, tmp_path):
     """The headers that proxies add arrive unchanged."""
     said = tmp_path / "said"
     body = bytes(1 << 19)
@@ -210,7 +206,7 @@ def test_large_form_is_buffered_on_disk(start_worker: Any, tmp_path: Path) -> No
     assert said.read_text() == "True 203.0.113.7, 10.0.0.1"
 
 
-def test_connection_beyond_the_limit_waits(start_worker: Any) -> None:
+def test_connection_beyond_the_limit_waits(start_worker):
     worker = start_worker(_hello, connections=12)
     begun = [worker.connect(b"GET / HTTP/1.1\r\n") for _ in range(12)]
     wire = worker.connect(ASKED % b"")
@@ -224,7 +220,7 @@ def test_connection_beyond_the_limit_waits(start_worker: Any) -> None:
     wire.close()
 
 
-def test_terminated_worker_finishes_open_requests(start_worker: Any, tmp_path: Path) -> None:
+def test_terminated_worker_finishes_open_requests(start_worker, tmp_path):
     begun, gate = tmp_path / "begun", tmp_path / "gate"
 
     def waits(environ: Environ, start_response: Any) -> Answer:
@@ -272,7 +268,7 @@ def _start_supervisor(folder: Path, count: int) -> multiprocessing.process.BaseP
 
 
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_killed_processes_are_replaced(tmp_path: Path, sign: int, code: int) -> None:
+def test_killed_processes_are_replaced(tmp_path, sign, code):
     """A signal ends all of them; the exit code of the supervisor shows which signal."""
 
     def ids() -> list[int]:
@@ -292,9 +288,7 @@ def test_killed_processes_are_replaced(tmp_path: Path, sign: int, code: int) -> 
             os.kill(number, 0)
 
 
-def test_failed_connection_is_logged_without_its_address(
-    db: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failed_connection_is_logged_without_its_address(db, caplog):
     from waitress.utilities import logger
 
     with caplog.at_level("ERROR", logger="waitress"):
@@ -303,7 +297,7 @@ def test_failed_connection_is_logged_without_its_address(
     assert "203.0.113.7" not in caplog.text
 
 
-def test_addresses_of_long_files_match_the_pattern(site: Any) -> None:
+def test_addresses_of_long_files_match_the_pattern(site):
     site.activate()
     assert wsgi.LONG_FILE_PATH.search(reverse("read:file", args=["problems.jsonl"]))
     assert wsgi.LONG_FILE_PATH.search(reverse("families:file", args=["a.jsonl"]))
@@ -329,7 +323,7 @@ def _request(path: str, method: str = "GET") -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/static/no-such-file"])
-def test_forked_process_answers_like_its_parent(database: Any, path: str) -> None:
+def test_forked_process_answers_like_its_parent(database, path):
     expected = _request(path)
     connection.close()
     for _ in range(20):
@@ -340,7 +334,7 @@ def test_forked_process_answers_like_its_parent(database: Any, path: str) -> Non
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_head_has_no_body(database: Any) -> None:
+def test_head_has_no_body(database):
     for path in ("/", "/download/problems.jsonl"):
         assert _request(path)[0] == "200 OK"
         assert _request(path, "HEAD") == ("200 OK", b"")

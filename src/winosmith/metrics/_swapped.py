@@ -147,9 +147,8 @@ def measure_consistency(original: Graded, switched: Graded) -> Consistency:
             (original.predictions[row] for row in rows), switched.predictions, strict=True
         )
     ]
-    before, labels, copies = (
-        of[rows] for of in (original.credit, original.clusters, original.copies)
-    )
+    before, labels = original.credit[rows], original.clusters[rows]
+    copies = original.copies[rows]
     either = int((original.tied[rows] | switched.tied).sum())
     return Consistency(
         _proportion.proportion(changed, labels, copies=copies, ties=either),

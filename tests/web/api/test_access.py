@@ -55,9 +55,7 @@ def _operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]}")
-def test_operation_has_the_listed_outcome_for_each_role(
-    world: Any, tokens: dict[str, Any], row: tuple[str, str, str]
-) -> None:
+def test_operation_has_the_listed_outcome_for_each_role(world, tokens, row):
     method, path, expected = row
     found = {}
     for role in ROLES:
@@ -77,11 +75,11 @@ reading_list_downloads reading_list_problems reading_read_figures reading_read_p
 """Ids of the operations; programs generated from the description use them in calls."""
 
 
-def test_operations_keep_their_ids(site: Any) -> None:
+def test_operations_keep_their_ids(site):
     assert {told["operationId"] for _path, _method, told in _operations()} == set(IDS)
 
 
-def test_every_operation_has_a_row(site: Any) -> None:
+def test_every_operation_has_a_row(site):
     known = {(method, path.removeprefix("/api/v1/")) for path, method, _ in _operations()}
     shapes = {(m, re.compile(re.sub(r"\{\w+\}", "[^/]+", p))): p for m, p in known}
     met = set()
@@ -92,7 +90,7 @@ def test_every_operation_has_a_row(site: Any) -> None:
     assert met == known
 
 
-def test_invalid_token_is_refused_by_every_operation(world: Any) -> None:
+def test_invalid_token_is_refused_by_every_operation(world):
     """Operations that are open to visitors refuse it too."""
     for path, method, _told in _operations():
         path = path.removeprefix("/api/v1/").replace("{", "").replace("}", "")
@@ -102,7 +100,7 @@ def test_invalid_token_is_refused_by_every_operation(world: Any) -> None:
             assert answer["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_only_tokens_in_the_bearer_header_are_accepted(world: Any, tokens: dict[str, Any]) -> None:
+def test_only_tokens_in_the_bearer_header_are_accepted(world, tokens):
     for role in ROLES[1:]:
         browser, text = w.browser_of(world, role), tokens[role].token
         for answer in (
@@ -117,7 +115,7 @@ def test_only_tokens_in_the_bearer_header_are_accepted(world: Any, tokens: dict[
             assert text not in answer.text
 
 
-def test_hidden_problem_looks_like_a_missing_one(world: Any, tokens: dict[str, Any]) -> None:
+def test_hidden_problem_looks_like_a_missing_one(world, tokens):
     for role in ("visitor", "other", "judge"):
         for path in ("problems/{}", "families/{}/versions"):
             answers = [
@@ -131,14 +129,14 @@ def test_hidden_problem_looks_like_a_missing_one(world: Any, tokens: dict[str, A
 @pytest.mark.parametrize(
     "address", ["problems/a\0b", "problems?q=a%00b", "\0", "me/twins/%00", "families/x\0/versions"]
 )
-def test_address_with_nul_returns_problem_details(db: Any, address: str) -> None:
+def test_address_with_nul_returns_problem_details(db, address):
     answer = Program().get(address)
     assert answer.status_code in (400, 404)
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.json()["status"] == answer.status_code
 
 
-def test_too_many_parameters_return_problem_details(db: Any, visit: Any) -> None:
+def test_too_many_parameters_return_problem_details(db, visit):
     """Django itself refuses them; people get a page."""
     many = "&".join(f"a{n}=" for n in range(501))
     told, page = visit().get(f"/api/v1/problems?{many}"), visit().get(f"/problems/?{many}")

@@ -34,7 +34,7 @@ def _many(count: int) -> None:
             single(f"many-{n}-{letter}", text, twin=twin, answer=int(letter == "b"), record=record)
 
 
-def test_pages_of_the_api_match_the_site_and_the_downloads(db: Any, visit: Any) -> None:
+def test_pages_of_the_api_match_the_site_and_the_downloads(db, visit):
     _many(25)
     browser, caller = visit(), Program()
     for asked in ("", "q=cup+-small", "twins=singles", "q=%22number+7%22", "domain=physical"):
@@ -73,9 +73,7 @@ def _without_empty_fields(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("role", ["visitor", "owner", "judge", "moderator"])
 @pytest.mark.parametrize("state", w.STATES)
-def test_problem_in_the_api_matches_its_page_for_each_role(
-    world: Any, callers: dict[str, Any], role: str, state: str
-) -> None:
+def test_problem_in_the_api_matches_its_page_for_each_role(world, callers, role, state):
     page = w.browser_of(world, role).get(f"/problems/{state}-a/")
     answer = callers[role].get(f"problems/{state}-a")
     assert answer.status_code == page.status_code
@@ -98,7 +96,7 @@ def test_problem_in_the_api_matches_its_page_for_each_role(
     assert (told["family"] is None) == (shown["family"] is None)
 
 
-def test_own_twins_in_the_api_match_their_pages(world: Any, callers: dict[str, Any]) -> None:
+def test_own_twins_in_the_api_match_their_pages(world, callers):
     owner, browser = callers["owner"], w.browser_of(world, "owner")
     shown = browser.get("/write/mine/").context["twins"]
     listed = owner.get("me/twins").json()["items"]
@@ -111,9 +109,7 @@ def test_own_twins_in_the_api_match_their_pages(world: Any, callers: dict[str, A
     assert told["may_revise"] == page["may_revise"]
 
 
-def test_figures_and_models_in_the_api_match_their_pages(
-    world: Any, callers: dict[str, Any]
-) -> None:
+def test_figures_and_models_in_the_api_match_their_pages(world, callers):
     browser, caller = w.browser_of(world, "visitor"), callers["visitor"]
     figures = browser.get("/card/").context["card"]["figures"]
     told = caller.get("figures").json()
@@ -124,9 +120,7 @@ def test_figures_and_models_in_the_api_match_their_pages(
     assert [one["name"] for one in caller.get("models").json()] == [m["model"].name for m in models]
 
 
-def test_family_is_listed_in_pages_with_parents_first(
-    db: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_family_is_listed_in_pages_with_parents_first(db, ann, monkeypatch):
     _many(2)
     root = Problem.objects.get(ref="many-1-a")
     save_agreement(ann)
@@ -154,7 +148,7 @@ def test_family_is_listed_in_pages_with_parents_first(
     assert Program().get(f"families/{root.ref}/versions?after={ids[1]}").status_code == 404
 
 
-def test_unchanged_public_answers_return_304(world: Any, callers: dict[str, Any]) -> None:
+def test_unchanged_public_answers_return_304(world, callers):
     """With a token, nothing is cached."""
     for path in ("problems", "problems/public-a", "figures"):
         first = callers["visitor"].get(path)

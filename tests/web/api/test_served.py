@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ with writing():
 """
 
 
-def test_client_of_the_documentation_works(served: Any) -> None:
+def test_client_of_the_documentation_works(served):
     """It reads its owner's twins and all pages; the server stores its token nowhere."""
     found = re.search(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
     assert found
@@ -53,7 +52,7 @@ def test_client_of_the_documentation_works(served: Any) -> None:
         assert not path.is_file() or token.encode() not in path.read_bytes(), path
 
 
-def test_api_is_preloaded_only_if_somebody_has_a_token(served: Any) -> None:
+def test_api_is_preloaded_only_if_somebody_has_a_token(served):
     """Then the first call does not wait; other sites don't pay for loading it."""
     loaded = (
         "import sys; from winosmith.web.hosting import preload; preload(); "
@@ -67,7 +66,7 @@ def test_api_is_preloaded_only_if_somebody_has_a_token(served: Any) -> None:
 
 
 @pytest.mark.browser
-def test_api_page_lists_every_operation_offline(served_anew: Any, browser: Any) -> None:
+def test_api_page_lists_every_operation_offline(served_anew, browser):
     """Swagger UI obeys the policy of all pages, requests no other host, and sends a token."""
     site = served_anew()
     site.people("ann")

@@ -35,7 +35,7 @@ def _form(**changes: Any) -> dict[str, Any]:
     return {"key": new_key(), "name": "nightly", "days": "90", **changes}
 
 
-def test_token_is_shown_once_and_not_stored(ann: Any, visit: Any) -> None:
+def test_token_is_shown_once_and_not_stored(ann, visit):
     browser, form = visit(ann), _form()
     page = browser.post("/tokens/", form)
     text = page.context["text"]
@@ -58,7 +58,7 @@ def test_token_is_shown_once_and_not_stored(ann: Any, visit: Any) -> None:
     [{"name": " "}, {"name": "x" * 61}, {"days": "0"},
      {"days": "367"}, {"days": "x"}, {"key": ""}],
 )  # fmt: skip
-def test_invalid_form_for_a_token_is_refused(ann: Any, visit: Any, changes: dict[str, Any]) -> None:
+def test_invalid_form_for_a_token_is_refused(ann, visit, changes):
     """A token needs a name, and an end within a year."""
     page = visit(ann).post("/tokens/", _form(**changes))
     assert page.status_code == 422
@@ -67,7 +67,7 @@ def test_invalid_form_for_a_token_is_refused(ann: Any, visit: Any, changes: dict
     assert page.context["name"] == changes.get("name", "nightly")
 
 
-def test_expired_and_revoked_tokens_are_refused(ann: Any, visit: Any) -> None:
+def test_expired_and_revoked_tokens_are_refused(ann, visit):
     one, two, three, four = (program(ann) for _ in range(4))
     rows = list(ann.tokens.order_by("pk"))
     assert one.get("me").status_code == 200
@@ -79,7 +79,7 @@ def test_expired_and_revoked_tokens_are_refused(ann: Any, visit: Any) -> None:
     assert four.get("me").status_code == 401
 
 
-def test_tokens_end_with_their_owners_account(ann: Any) -> None:
+def test_tokens_end_with_their_owners_account(ann):
     caller = program(ann)
     type(ann).objects.filter(pk=ann.pk).update(is_active=False)
     assert caller.get("me").status_code == 401
@@ -90,7 +90,7 @@ def test_tokens_end_with_their_owners_account(ann: Any) -> None:
     assert not ann.tokens.exists()
 
 
-def test_only_the_day_of_the_last_use_is_stored(ann: Any) -> None:
+def test_only_the_day_of_the_last_use_is_stored(ann):
     """Further uses on that day write nothing."""
     caller = program(ann)
     caller.get("me")
@@ -101,7 +101,7 @@ def test_only_the_day_of_the_last_use_is_stored(ann: Any) -> None:
     assert not [q for q in queries if q["sql"].startswith(("UPDATE", "INSERT"))]
 
 
-def test_number_of_valid_tokens_is_limited(ann: Any) -> None:
+def test_number_of_valid_tokens_is_limited(ann):
     """Revoked tokens don't count, and are deleted after a time."""
     made = [tokens.create_token(ann, f"n{n}")[0] for n in range(tokens.MAX_TOKENS)]
     with pytest.raises(InputError, match="20 tokens"):
@@ -114,14 +114,14 @@ def test_number_of_valid_tokens_is_limited(ann: Any) -> None:
     assert ann.tokens.count() == tokens.MAX_TOKENS
 
 
-def test_personal_data_contain_tokens_without_digests(ann: Any) -> None:
+def test_personal_data_contain_tokens_without_digests(ann):
     program(ann)
     told = json.dumps(export_personal_data(ann), default=str)
     assert "a program" in told
     assert ann.tokens.get().digest not in told
 
 
-def test_me_lists_the_texts_that_a_paid_judge_must_accept(person: Any, db: Any) -> None:
+def test_me_lists_the_texts_that_a_paid_judge_must_accept(person, db):
     worker = person("worker", hired=True, is_judge=True)
     (text,) = program(worker).get("me").json()["to_agree"]
     assert text.endswith("/people/texts/study/1/")

@@ -95,7 +95,7 @@ def phones(
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_every_page_is_accessible_and_fits_a_phone(site: Any, phones: Any, axe_source: str) -> None:
+def test_every_page_is_accessible_and_fits_a_phone(site, phones, axe_source):
     """Axe finds nothing in both colour schemes, and 320 px are enough.
 
     Axe takes a second per page: a page that is visited again with other rows is only measured.
@@ -140,7 +140,7 @@ BAD = """<!doctype html><title>x</title><main><h1>A page</h1><p style="width: 40
 <form><input><button></button></form></main>"""
 
 
-def test_faults_of_a_bad_page_are_found(windows: Windows, axe_source: str) -> None:
+def test_faults_of_a_bad_page_are_found(windows, axe_source):
     phone = Phone(windows, "http://nowhere.example", {}, "visitor")
     phone.page.set_content(BAD)
     faults = phone.found(axe_source)
@@ -184,9 +184,7 @@ NOT_SHOWN = {
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_djangos_admin_is_accessible_and_fits_a_phone(
-    site: Any, phones: Any, axe_source: str
-) -> None:
+def test_djangos_admin_is_accessible_and_fits_a_phone(site, phones, axe_source):
     """There is a row of each table. Axe finds nothing, and 320 px are enough.
 
     Axe checks the pages of some tables; those of the others, from the same templates, are only

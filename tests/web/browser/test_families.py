@@ -65,7 +65,7 @@ def reader(served_anew: Any, windows: Windows) -> Any:
     return site, windows.open, refs
 
 
-def test_branches_open_in_place_by_keyboard(reader: Any) -> None:
+def test_branches_open_in_place_by_keyboard(reader):
     """The focus moves to a version that was opened."""
     site, window, (root, last) = reader
     page = window()
@@ -84,7 +84,7 @@ def test_branches_open_in_place_by_keyboard(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_families_are_readable_without_javascript(reader: Any) -> None:
+def test_families_are_readable_without_javascript(reader):
     site, window, (_, last) = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/families/?q=so")
@@ -99,7 +99,7 @@ def test_families_are_readable_without_javascript(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_hostile_texts_run_no_scripts(reader: Any) -> None:
+def test_hostile_texts_run_no_scripts(reader):
     """Hostile sentences and options are text in the tree."""
     site, window, _ = reader
     root = site.do(f"TEXTS = {list(TEXTS)!r}\n{HOSTILE}")

@@ -60,7 +60,7 @@ def _press(page: Any, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-def test_judging_works_by_keyboard(judging: Any) -> None:
+def test_judging_works_by_keyboard(judging):
     """1 and 2 choose, A and S mark, C comments, Enter submits, N skips, U undoes."""
     site, page = judging()
     page.evaluate("window.opened = 'once'")
@@ -92,7 +92,7 @@ def test_judging_works_by_keyboard(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_answer_is_restored_after_a_lost_session(judging: Any) -> None:
+def test_answer_is_restored_after_a_lost_session(judging):
     """The problem was loaded by htmx."""
     _site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
@@ -110,7 +110,7 @@ def test_answer_is_restored_after_a_lost_session(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_double_click_answers_one_problem(judging: Any) -> None:
+def test_double_click_answers_one_problem(judging):
     site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").first.click()
@@ -121,7 +121,7 @@ def test_double_click_answers_one_problem(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_second_tab_is_refused_and_keeps_its_comment(judging: Any) -> None:
+def test_second_tab_is_refused_and_keeps_its_comment(judging):
     site, page = judging(local_first=False)
     page.get_by_role("button", name="Start judging").click()
     page.get_by_role("button", name="Send").wait_for()
@@ -140,7 +140,7 @@ def test_second_tab_is_refused_and_keeps_its_comment(judging: Any) -> None:
 
 
 @pytest.mark.long
-def test_judging_works_without_scripts(judging: Any) -> None:
+def test_judging_works_without_scripts(judging):
     site, page = judging({"java_script_enabled": False})
     page.get_by_role("button", name="Start judging").click()
     page.locator(".choice").nth(1).click()
@@ -193,9 +193,7 @@ OUT_OF_REACH = """() => {
 
 
 @pytest.mark.long
-def test_thirty_words_are_judged_on_a_phone_without_scrolling(
-    judging: Any, axe_source: str
-) -> None:
+def test_thirty_words_are_judged_on_a_phone_without_scrolling(judging, axe_source):
     """The screen has 360 × 740 px; every button is in its lower two thirds."""
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
     site, page = judging({**phone, "bypass_csp": True})

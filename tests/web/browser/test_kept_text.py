@@ -90,7 +90,7 @@ def _difference(page: Any, role: str, at: int, cookie: str) -> Any:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_forms_survive_a_lost_session_and_a_lost_csrf_token(site: Any, phones: Any) -> None:
+def test_forms_survive_a_lost_session_and_a_lost_csrf_token(site, phones):
     tried: set[tuple[str, ...]] = set()
     wrong: dict[str, Any] = {}
     visits = [v.Visit("admin", "admin:people_document_add"), *v.VISITS]
@@ -109,7 +109,7 @@ def test_forms_survive_a_lost_session_and_a_lost_csrf_token(site: Any, phones: A
     assert len(tried) > 40
 
 
-def test_kept_text_is_only_shown_to_its_account(site: Any, phones: Any) -> None:
+def test_kept_text_is_only_shown_to_its_account(site, phones):
     """A log-out and a submission delete it.
 
     Text that was typed before a log-in belongs to the account that logs in.

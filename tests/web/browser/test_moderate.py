@@ -65,7 +65,7 @@ def open_page(windows: Windows) -> Callable[..., Any]:
     return make
 
 
-def test_wide_table_keeps_its_names_in_view(moderated: Any, open_page: Any) -> None:
+def test_wide_table_keeps_its_names_in_view(moderated, open_page):
     """On a phone, when it is scrolled; on a desktop, the whole table fits."""
     page = open_page(moderated, viewport={"width": 360, "height": 640})
     page.goto(f"{moderated.url}/moderate/people/")
@@ -77,7 +77,7 @@ def test_wide_table_keeps_its_names_in_view(moderated: Any, open_page: Any) -> N
     assert scroll.evaluate("one => one.scrollWidth - one.clientWidth") == 0
 
 
-def test_moderation_works_by_keyboard(moderated: Any, open_page: Any) -> None:
+def test_moderation_works_by_keyboard(moderated, open_page):
     page = open_page(moderated)
     key = page.keyboard.press
     key("j")
@@ -107,9 +107,7 @@ def test_moderation_works_by_keyboard(moderated: Any, open_page: Any) -> None:
 
 
 @pytest.mark.long
-def test_shortcuts_are_ignored_in_fields_and_can_be_disabled(
-    moderated: Any, open_page: Any
-) -> None:
+def test_shortcuts_are_ignored_in_fields_and_can_be_disabled(moderated, open_page):
     page = open_page(moderated)
     page.keyboard.press("/")
     page.keyboard.type("jacket wrl")
@@ -126,7 +124,7 @@ def test_shortcuts_are_ignored_in_fields_and_can_be_disabled(
 
 
 @pytest.mark.long
-def test_action_on_all_shows_its_count_and_can_be_undone(moderated: Any, open_page: Any) -> None:
+def test_action_on_all_shows_its_count_and_can_be_undone(moderated, open_page):
     page = open_page(moderated)
     page.check("#everything")
     press(page, "button[value=withdraw]")
@@ -141,7 +139,7 @@ def test_action_on_all_shows_its_count_and_can_be_undone(moderated: Any, open_pa
 
 
 @pytest.mark.long
-def test_moderation_works_without_javascript(moderated: Any, open_page: Any) -> None:
+def test_moderation_works_without_javascript(moderated, open_page):
     page = open_page(moderated, java_script_enabled=False)
     page.goto(f"{moderated.url}/moderate/?state=held&text=umbrella")
     assert page.locator("[data-row]").count() == 2

@@ -71,7 +71,7 @@ def _wait_for_predictions(page: Any) -> None:
     page.wait_for_selector("#predictions:not([hx-get])")
 
 
-def test_version_can_be_made_by_keyboard_and_perturbed_further(desk: Desk) -> None:
+def test_version_can_be_made_by_keyboard_and_perturbed_further(desk):
     """The page shows the predictions of both models."""
     page = desk.page()
     page.goto(f"{desk.site.url}/perturb/?q=councilmen")
@@ -113,7 +113,7 @@ def test_version_can_be_made_by_keyboard_and_perturbed_further(desk: Desk) -> No
 
 
 @pytest.mark.long
-def test_text_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
+def test_text_survives_a_closed_tab_and_a_lost_connection(desk):
     """On a phone, the whole message is visible."""
     page = desk.page(viewport={"width": 360, "height": 740})
     page.goto(desk.address)
@@ -142,7 +142,7 @@ def test_text_survives_a_closed_tab_and_a_lost_connection(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_two_tabs_submit_two_sentences(desk: Desk) -> None:
+def test_two_tabs_submit_two_sentences(desk):
     page = desk.page()
     page.goto(desk.address)
     other = desk.windows.another(page.context)
@@ -158,7 +158,7 @@ def test_two_tabs_submit_two_sentences(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_errors_get_the_focus_and_disappear_when_corrected(desk: Desk) -> None:
+def test_errors_get_the_focus_and_disappear_when_corrected(desk):
     page = desk.page()
     page.goto(desk.address)
     page.fill("#sentence", "No blank here at all.")
@@ -175,7 +175,7 @@ def test_errors_get_the_focus_and_disappear_when_corrected(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_button_restores_the_parents_words(desk: Desk) -> None:
+def test_button_restores_the_parents_words(desk):
     """Ctrl+Z restores one's own words."""
     page = desk.page()
     page.goto(desk.address)
@@ -189,7 +189,7 @@ def test_button_restores_the_parents_words(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_perturbing_works_without_javascript(desk: Desk) -> None:
+def test_perturbing_works_without_javascript(desk):
     page = desk.page(java_script_enabled=False)
     page.goto(desk.address)
     page.fill("#sentence", CHILD)

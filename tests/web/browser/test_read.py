@@ -68,7 +68,7 @@ def reader(served_anew: Any, windows: Windows) -> Any:
     return site, window
 
 
-def test_search_and_pages_work_with_the_back_button(reader: Any) -> None:
+def test_search_and_pages_work_with_the_back_button(reader):
     site, window = reader
     page = window()
     page.goto(f"{site.url}/problems/")
@@ -94,7 +94,7 @@ def test_search_and_pages_work_with_the_back_button(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_reading_works_without_javascript(reader: Any) -> None:
+def test_reading_works_without_javascript(reader):
     site, window = reader
     page = window(java_script_enabled=False)
     page.goto(f"{site.url}/problems/")
@@ -109,7 +109,7 @@ def test_reading_works_without_javascript(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_downloads_are_saved_under_their_names(reader: Any) -> None:
+def test_downloads_are_saved_under_their_names(reader):
     site, window = reader
     page = window(accept_downloads=True)
     page.goto(f"{site.url}/download/?q=umbrella")
@@ -125,7 +125,7 @@ def test_downloads_are_saved_under_their_names(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
+def test_first_tab_stop_skips_the_navigation(reader):
     site, window = reader
     page = window()
     page.goto(f"{site.url}/problems/")
@@ -136,7 +136,7 @@ def test_first_tab_stop_skips_the_navigation(reader: Any) -> None:
 
 
 @pytest.mark.long
-def test_hostile_texts_run_no_scripts(reader: Any) -> None:
+def test_hostile_texts_run_no_scripts(reader):
     """Hostile texts are in every column; no page runs, loads or sends any of them."""
     site, window = reader
     site.do(f"TEXTS = {list(TEXTS)!r}\n{_HOSTILE}")
@@ -169,7 +169,7 @@ LONG_NAME = "Maximiliane Oberhuber-Schwarzenegger"
 
 
 @pytest.mark.long
-def test_navigation_is_one_row_and_a_menu_on_phones(served_anew: Any, windows: Windows) -> None:
+def test_navigation_is_one_row_and_a_menu_on_phones(served_anew, windows):
     """On a phone a button opens the links, and Escape closes them. Long names fit, too."""
     site = served_anew()
     site.people(eva="admin", **{LONG_NAME: "admin"})

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ def _log_in_first_admin(site: Any, browser: Any) -> Any:
     return page
 
 
-def test_first_admin_changes_settings_and_corrects_an_error(served: Any, browser: Any) -> None:
+def test_first_admin_changes_settings_and_corrects_an_error(served, browser):
     page = _log_in_first_admin(served(), browser)
     press(page, "a:has-text('Name and contact')")
     page.fill("[name=title]", "Twins of Graz")
@@ -57,9 +56,7 @@ def test_first_admin_changes_settings_and_corrects_an_error(served: Any, browser
 
 
 @pytest.mark.long
-def test_large_upload_can_be_refused_cancelled_and_retried(
-    served: Any, browser: Any, tmp_path: Path
-) -> None:
+def test_large_upload_can_be_refused_cancelled_and_retried(served, browser, tmp_path):
     """Files are uploaded in pieces; a lost piece is sent again."""
     page = _log_in_first_admin(served(options=("--work",)), browser)
     path, held = tmp_path / "large.jsonl", list[Any]()
@@ -96,9 +93,7 @@ def test_large_upload_can_be_refused_cancelled_and_retried(
 
 
 @pytest.mark.long
-def test_site_can_be_set_up_only_in_a_browser(
-    served: Any, browser: Any, axe_source: str, tmp_path: Path
-) -> None:
+def test_site_can_be_set_up_only_in_a_browser(served, browser, axe_source, tmp_path):
     """From the link that the server prints to a backup, axe finds nothing on any page."""
     site = served(options=("--work",))
     page = _log_in_first_admin(site, browser)

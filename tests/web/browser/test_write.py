@@ -65,7 +65,7 @@ def _saved(page: Any) -> None:
     page.wait_for_selector("#saved:has-text('Saved at')")
 
 
-def test_times_are_in_the_readers_time_zone(desk: Desk) -> None:
+def test_times_are_in_the_readers_time_zone(desk):
     page = desk.page(timezone_id="Asia/Kolkata")
     page.goto(desk.address)
     page.fill("#option_1", "hose")
@@ -79,7 +79,7 @@ def test_times_are_in_the_readers_time_zone(desk: Desk) -> None:
         page.reload()
 
 
-def test_twin_can_be_written_by_keyboard(desk: Desk) -> None:
+def test_twin_can_be_written_by_keyboard(desk):
     page = desk.page()
     page.goto(desk.address)
     keys = page.keyboard
@@ -115,7 +115,7 @@ def test_twin_can_be_written_by_keyboard(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_text_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
+def test_text_typed_offline_survives_a_closed_tab(desk):
     page = desk.page()
     page.goto(desk.address)
     page.context.set_offline(True)
@@ -133,7 +133,7 @@ def test_text_typed_offline_survives_a_closed_tab(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_text_is_saved_when_the_connection_returns(desk: Desk) -> None:
+def test_text_is_saved_when_the_connection_returns(desk):
     page = desk.page()
     page.goto(desk.address)
     page.context.set_offline(True)
@@ -145,7 +145,7 @@ def test_text_is_saved_when_the_connection_returns(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
+def test_two_tabs_choose_which_text_to_keep(desk):
     one = desk.page()
     two = desk.windows.another(one.context)
     one.goto(desk.address)
@@ -167,7 +167,7 @@ def test_two_tabs_choose_which_text_to_keep(desk: Desk) -> None:
 
 
 @pytest.mark.long
-def test_writing_works_without_javascript(desk: Desk) -> None:
+def test_writing_works_without_javascript(desk):
     page = desk.page(java_script_enabled=False)
     page.goto(f"{desk.site.url}/write/")
     press(page, "text=Draw a topic and write")
@@ -196,7 +196,7 @@ UNDER_THE_BAR = """() => {
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [360, 1280])
-def test_bar_with_the_submit_button_never_hides_the_focus(desk: Desk, width: int) -> None:
+def test_bar_with_the_submit_button_never_hides_the_focus(desk, width):
     page = desk.page(viewport={"width": width, "height": 640})
     page.goto(desk.address)
     met = set()
@@ -212,7 +212,7 @@ def test_bar_with_the_submit_button_never_hides_the_focus(desk: Desk, width: int
 
 
 @pytest.mark.long
-def test_errors_disappear_when_the_form_is_corrected(desk: Desk) -> None:
+def test_errors_disappear_when_the_form_is_corrected(desk):
     """The copy button is above the error of the second half."""
     page = desk.page()
     page.goto(desk.address)

@@ -46,9 +46,7 @@ def _stability(
 
 @pytest.mark.parametrize("wrong", [{"old_big"}, {"old", "pot"}, set(), {"root", "old_big"}])
 @pytest.mark.parametrize("kind", ["declared", "lineage", "edit"])
-def test_error_depths_and_accuracies_equal_those_of_metrics(
-    db: Any, wrong: set[str], kind: Any
-) -> None:
+def test_error_depths_and_accuracies_equal_those_of_metrics(db, wrong, kind):
     found, alpha = family(), model()
     for name, problem in found.items():
         says(alpha, problem, name not in wrong)
@@ -67,7 +65,7 @@ def test_error_depths_and_accuracies_equal_those_of_metrics(
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_ties_count_as_in_metrics(db: Any, answer: int) -> None:
+def test_ties_count_as_in_metrics(db, answer):
     """A tie is half correct and half an error, is counted as a tie, and ends half a path."""
     found, alpha = family(), model()
     Problem.objects.filter(pk__in=[one.pk for one in found.values()]).update(answer=answer)
@@ -88,7 +86,7 @@ def test_ties_count_as_in_metrics(db: Any, answer: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_ties_do_not_count_as_fooled_models(db: Any, ann: Any, answer: int) -> None:
+def test_ties_do_not_count_as_fooled_models(db, ann, answer):
     """Neither in the list of families nor on the board, whichever option is correct."""
     found, alpha = family(by=ann), model()
     Problem.objects.update(answer=answer)
@@ -101,9 +99,7 @@ def test_ties_do_not_count_as_fooled_models(db: Any, ann: Any, answer: int) -> N
 
 
 @pytest.mark.parametrize("options", [2, 3])
-def test_list_counts_ties_like_the_page_of_a_family(
-    database: Any, visit: Any, options: int
-) -> None:
+def test_list_counts_ties_like_the_page_of_a_family(database, visit, options):
     """A model that ties on every version has answered."""
     names = ("cup", "jug", "pan")[:options]
     root = version(None, "The cup hit the jug in the pan and the _ broke .", options=names)
@@ -132,7 +128,7 @@ def test_list_counts_ties_like_the_page_of_a_family(
     }  # fmt: skip
 
 
-def test_error_depths_of_public_data_equal_those_of_the_page(db: Any) -> None:
+def test_error_depths_of_public_data_equal_those_of_the_page(db):
     """Even if a version on the way is hidden."""
     found, alpha, wrong = family(), model(), {"old_big", "pot"}
     for name, problem in found.items():
@@ -151,7 +147,7 @@ def test_error_depths_of_public_data_equal_those_of_the_page(db: Any) -> None:
         )  # fmt: skip
 
 
-def test_unanswered_versions_are_only_counted_as_unanswered(db: Any) -> None:
+def test_unanswered_versions_are_only_counted_as_unanswered(db):
     found, alpha = family(), model()
     says(alpha, found["root"])
     says(alpha, found["old"], False)
@@ -163,7 +159,7 @@ def test_unanswered_versions_are_only_counted_as_unanswered(db: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [1.0, 69 / 80, 0.35, 0.03125, 0.0001, 2e-6])
-def test_pages_format_numbers_like_reports(db: Any, value: float) -> None:
+def test_pages_format_numbers_like_reports(db, value):
     assert (to_percent(value), format_p_value(value)) == (
         report.percent(value),
         report.probability(value),
@@ -184,9 +180,7 @@ def _without_families(record: Any) -> Any:
 
 
 @pytest.mark.parametrize("depth", ["declared", "lineage", "edit"])
-def test_score_of_the_downloads_equals_the_page(
-    db: Any, visit: Any, tmp_path: Path, depth: str
-) -> None:
+def test_score_of_the_downloads_equals_the_page(db, visit, tmp_path, depth):
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
         family(alpha, beta, word=word)
@@ -210,7 +204,7 @@ def test_score_of_the_downloads_equals_the_page(
         assert to_fixed(one["stability"]["mean"]["value"], ".2f") in body
 
 
-def test_page_names_the_models_that_versions_were_to_fool(db: Any, visit: Any) -> None:
+def test_page_names_the_models_that_versions_were_to_fool(db, visit):
     """Contributors saw the answers of these models."""
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
@@ -238,9 +232,7 @@ def _solvers(said: Any) -> dict[str, Any]:
     return {}
 
 
-def test_file_of_predictions_equals_that_of_write_predictions(
-    db: Any, visit: Any, tmp_path: Path
-) -> None:
+def test_file_of_predictions_equals_that_of_write_predictions(db, visit, tmp_path):
     alpha = model("alpha")
     found = family(alpha)
     alone = version(None, "The cup hit no jug and the _ broke .")
@@ -268,7 +260,7 @@ def test_file_of_predictions_equals_that_of_write_predictions(
     assert client.get("/families/data/alpha").status_code == 404
 
 
-def test_families_are_measured_again_only_after_a_change(db: Any) -> None:
+def test_families_are_measured_again_only_after_a_change(db):
     alpha = model("alpha")
     found = family(alpha)
     assert measure_if_changed()
@@ -282,9 +274,7 @@ def test_families_are_measured_again_only_after_a_change(db: Any) -> None:
     assert "never" not in row["fault"]
 
 
-def test_page_reports_missing_answers_and_missing_lifelines(
-    db: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_reports_missing_answers_and_missing_lifelines(db, visit, monkeypatch):
     alpha = model("alpha")
     assert "The results are being computed." in visit().get("/families/models/").text
     assert measure_if_changed()
@@ -301,7 +291,7 @@ def test_page_reports_missing_answers_and_missing_lifelines(
     assert "winosmith[stability]" not in visit().get("/families/models/").text
 
 
-def test_charts_are_svg_without_inline_styles(db: Any, visit: Any) -> None:
+def test_charts_are_svg_without_inline_styles(db, visit):
     family(model("alpha"))
     measure_if_changed()
     page = visit().get("/families/models/").text
@@ -312,7 +302,7 @@ def test_charts_are_svg_without_inline_styles(db: Any, visit: Any) -> None:
     assert "var(--one)" in page
 
 
-def test_worker_measures_changed_families_once(database: Any, visit: Any) -> None:
+def test_worker_measures_changed_families_once(database, visit):
     family(model("alpha"))
     assert "These numbers were computed" not in visit().get("/families/models/").text
     take_over_jobs()

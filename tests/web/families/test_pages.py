@@ -19,7 +19,7 @@ def _text(answer: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.text).split())
 
 
-def test_list_shows_versions_depth_and_errors_of_each_family(visit: Any) -> None:
+def test_list_shows_versions_depth_and_errors_of_each_family(visit):
     """It can be searched and sorted."""
     alpha, beta = model("alpha"), model("beta")
     first = family(alpha, beta)
@@ -35,7 +35,7 @@ def test_list_shows_versions_depth_and_errors_of_each_family(visit: Any) -> None
     assert "No version contains these words." in _text(visit().get("/families/?q=zebra"))
 
 
-def test_families_can_be_sorted_by_incorrect_answers(visit: Any) -> None:
+def test_families_can_be_sorted_by_incorrect_answers(visit):
     """Only answers of current models count."""
     beta, gamma, former = model("beta"), model("gamma"), model("former", current=False)
     hard, easy = family(beta, gamma), family(former, former.__class__.objects.get(name="beta"))
@@ -43,7 +43,7 @@ def test_families_can_be_sorted_by_incorrect_answers(visit: Any) -> None:
     assert page.index(hard["root"].ref) < page.index(easy["root"].ref)
 
 
-def test_list_of_families_is_paged(visit: Any) -> None:
+def test_list_of_families_is_paged(visit):
     refs = []
     for number in range(25):
         root = version(None, f"The cup hit jug {number} and the _ broke .")
@@ -54,7 +54,7 @@ def test_list_of_families_is_paged(visit: Any) -> None:
     assert "Page 2 of 2" in pages[1]
 
 
-def test_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
+def test_tree_shows_edits_depths_and_verdicts(visit):
     found = family(model("alpha"), model("beta"))
     answer = visit().get(f"/families/{found['root'].ref}/")
     body, text = answer.text, _text(answer)
@@ -72,7 +72,7 @@ def test_tree_shows_edits_depths_and_verdicts(visit: Any) -> None:
     assert visit().get(f"/families/{found['root'].ref}/?depth=nosuch").status_code == 404
 
 
-def test_ties_and_missing_answers_are_shown_in_words(visit: Any) -> None:
+def test_ties_and_missing_answers_are_shown_in_words(visit):
     found, alpha = family(), model()
     says(alpha, found["root"], tie=True)
     says(alpha, found["old"], None)
@@ -83,7 +83,7 @@ def test_ties_and_missing_answers_are_shown_in_words(visit: Any) -> None:
         assert words in text
 
 
-def test_address_of_a_version_redirects_to_its_family(visit: Any) -> None:
+def test_address_of_a_version_redirects_to_its_family(visit):
     found = family()
     answer = visit().get(f"/families/{found['old_big'].ref}/")
     assert answer.status_code == 302
@@ -96,7 +96,7 @@ def test_address_of_a_version_redirects_to_its_family(visit: Any) -> None:
     assert focus[1] == found["old_big"].ref
 
 
-def test_rest_of_a_long_branch_is_loaded_or_redirected_to(visit: Any) -> None:
+def test_rest_of_a_long_branch_is_loaded_or_redirected_to(visit):
     """With htmx, the rest is a part; without it, the browser is redirected to a page."""
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
@@ -119,7 +119,7 @@ def test_rest_of_a_long_branch_is_loaded_or_redirected_to(visit: Any) -> None:
     assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
 
 
-def test_folded_branches_count_incorrect_versions(visit: Any) -> None:
+def test_folded_branches_count_incorrect_versions(visit):
     alpha = model()
     now = version(None, "The cup hit the jug and the _ broke .")
     root = now
@@ -135,14 +135,14 @@ def test_folded_branches_count_incorrect_versions(visit: Any) -> None:
     assert "7 steps before this one are not shown." in far
 
 
-def test_sentence_without_versions_has_a_page(visit: Any) -> None:
+def test_sentence_without_versions_has_a_page(visit):
     root = version(None, "The cup hit the jug and the _ broke .")
     answer = visit().get(f"/families/{root.ref}/")
     assert "No version of this sentence is public yet." in _text(answer)
     assert f'href="/perturb/{root.ref}/"' in answer.text
 
 
-def test_own_unjudged_versions_are_marked_and_counted(visit: Any, bob: Any, ann: Any) -> None:
+def test_own_unjudged_versions_are_marked_and_counted(visit, bob, ann):
     """Other people's pages stay the same."""
     alpha = model()
     found = family(alpha)
@@ -163,7 +163,7 @@ def test_own_unjudged_versions_are_marked_and_counted(visit: Any, bob: Any, ann:
     assert [(wrong + 1, all_ + 1) for wrong, all_ in counts[0]][-1:] == counts[1][-1:], counts
 
 
-def test_board_counts_only_valid_versions(visit: Any, person: Any, ann: Any, bob: Any) -> None:
+def test_board_counts_only_valid_versions(visit, person, ann, bob):
     """Equal entries share a rank, and the page contains pseudonyms instead of names."""
     eve = person("eve")
     alpha, beta = model("alpha"), model("beta")

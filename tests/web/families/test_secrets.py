@@ -85,9 +85,7 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param("moderator", marks=pytest.mark.long),
     ],
 )
-def test_hidden_versions_change_no_answer(
-    visit: Any, person: Any, ann: Any, unlimited: None, who: str
-) -> None:
+def test_hidden_versions_change_no_answer(visit, person, ann, unlimited, who):
     eve = person("eve", is_moderator=who == "moderator")
     alpha = model("alpha")
     found = family(alpha, by=ann)
@@ -115,7 +113,7 @@ def test_hidden_versions_change_no_answer(
 
 
 @pytest.mark.parametrize("kind", HIDDEN)
-def test_family_with_only_hidden_versions_is_hidden(visit: Any, kind: str) -> None:
+def test_family_with_only_hidden_versions_is_hidden(visit, kind):
     found = family(model("alpha"))
     Problem.objects.filter(pk__in=[p.pk for p in found.values()]).update(**HIDDEN[kind])
     client = visit()
@@ -126,7 +124,7 @@ def test_family_with_only_hidden_versions_is_hidden(visit: Any, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", [kind for kind in HIDDEN if kind != "embargo"])
-def test_versions_of_a_hidden_root_keep_their_tree(visit: Any, kind: str) -> None:
+def test_versions_of_a_hidden_root_keep_their_tree(visit, kind):
     """The tree contains no word, verdict or link of its root."""
     alpha = model("alpha")
     root = version(None, "The zebra hit the jug and the _ broke .", **HIDDEN[kind])
@@ -154,7 +152,7 @@ def test_versions_of_a_hidden_root_keep_their_tree(visit: Any, kind: str) -> Non
     assert client.get(f"/problems/{root.ref}/").status_code == 404
 
 
-def test_reading_half_of_an_undecided_twin_is_recorded(visit: Any, person: Any, bob: Any) -> None:
+def test_reading_half_of_an_undecided_twin_is_recorded(visit, person, bob):
     """Its reader will not judge the other half."""
     eve = person("eve")
     root = family()["root"]

@@ -20,7 +20,7 @@ def _names(tree: Any, found: dict[str, Any]) -> dict[str, str | None]:
     }
 
 
-def test_public_versions_are_below_their_parents(db: Any) -> None:
+def test_public_versions_are_below_their_parents(db):
     found = family()
     tree = load_tree(found["root"], None)
     assert _names(tree, found) == {"root": None, "old": "root", "old_big": "old", "pot": "root"}
@@ -28,7 +28,7 @@ def test_public_versions_are_below_their_parents(db: Any) -> None:
     assert tree.descendant_counts.tolist() == [3, 1, 0, 0]
 
 
-def test_versions_below_a_withdrawn_version_move_up(db: Any) -> None:
+def test_versions_below_a_withdrawn_version_move_up(db):
     found = family()
     assert len(load_tree(found["root"], None)) == 4
     found["old"].state = "withdrawn"
@@ -38,9 +38,7 @@ def test_versions_below_a_withdrawn_version_move_up(db: Any) -> None:
     assert tree.depths["lineage"].tolist() == [0, 2, 2]
 
 
-def test_versions_not_public_are_seen_only_by_their_author(
-    db: Any, ann: Any, bob: Any, eva: Any
-) -> None:
+def test_versions_not_public_are_seen_only_by_their_author(db, ann, bob, eva):
     """They are not counted, even for their author."""
     found = family()
     kinds: dict[str, dict[str, Any]] = {
@@ -60,7 +58,7 @@ def test_versions_not_public_are_seen_only_by_their_author(
     assert load_tree(found["root"], ann).version_count == 3
 
 
-def test_main_depth_is_lineage_unless_another_is_known_for_more(db: Any) -> None:
+def test_main_depth_is_lineage_unless_another_is_known_for_more(db):
     """Declared depths are optional; before a version is public, no depth is known for more."""
     found = family()
     assert load_tree(found["root"], None).main_depth_kind == "lineage"
@@ -80,9 +78,7 @@ def test_main_depth_is_lineage_unless_another_is_known_for_more(db: Any) -> None
     st.integers(0, 10**6),
     st.integers(0, 40),
 )
-def test_page_of_a_tree_is_bounded_and_counts_the_rest(
-    places: list[int], looked: int, after: int
-) -> None:
+def test_page_of_a_tree_is_bounded_and_counts_the_rest(places, looked, after):
     import numpy as np
 
     parents = [-1, *(place % (number + 1) for number, place in enumerate(places))]

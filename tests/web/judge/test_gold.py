@@ -33,7 +33,7 @@ def _is_on_hold(person: Any) -> bool:
     return Judge.objects.get(person=person).held is not None
 
 
-def test_gold_is_never_a_vote(rules: Any, ann: Any) -> None:
+def test_gold_is_never_a_vote(rules, ann):
     rules(gold_every=1)
     (problem,) = gold(1)
     Gold.objects.update(attention=True)
@@ -47,7 +47,7 @@ def test_gold_is_never_a_vote(rules: Any, ann: Any) -> None:
     assert problem.state == "judging"
 
 
-def test_gold_is_as_frequent_as_gold_every_says(rules: Any, ann: Any) -> None:
+def test_gold_is_as_frequent_as_gold_every_says(rules, ann):
     rules(gold_every=5, judges=1, local_first=False)
     gold(60)
     singles(115)
@@ -58,9 +58,7 @@ def test_gold_is_as_frequent_as_gold_every_says(rules: Any, ann: Any) -> None:
 
 
 @pytest.mark.parametrize("every", [0, 1])
-def test_expired_leases_of_gold_and_other_problems_end_alike(
-    database: Any, rules: Any, ann: Any, bob: Any, every: int
-) -> None:
+def test_expired_leases_of_gold_and_other_problems_end_alike(database, rules, ann, bob, every):
     """An expired problem stays with its judge until another judge leases a problem."""
     rules(gold_every=every, local_first=False)
     gold(3)
@@ -79,7 +77,7 @@ def test_expired_leases_of_gold_and_other_problems_end_alike(
     assert told == [every == 1, "lost"]
 
 
-def test_expired_training_question_stays_with_its_judge(rules: Any, ann: Any, bob: Any) -> None:
+def test_expired_training_question_stays_with_its_judge(rules, ann, bob):
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     Judge.objects.create(person=bob, qualified=timezone.now())
@@ -89,14 +87,14 @@ def test_expired_training_question_stays_with_its_judge(rules: Any, ann: Any, bo
     assert turns.store_answer(ann, slot.ref, 0).gold
 
 
-def test_gold_question_is_asked_once_per_judge(rules: Any, ann: Any, bob: Any) -> None:
+def test_gold_question_is_asked_once_per_judge(rules, ann, bob):
     rules(gold_every=1, judges=1)
     gold(2), twin(halves=1), twin(halves=1)
     assert [give(ann).gold for _ in range(3)] == [True, True, False]
     assert give(bob).gold
 
 
-def test_problem_with_open_slots_can_become_gold(rules: Any, ann: Any) -> None:
+def test_problem_with_open_slots_can_become_gold(rules, ann):
     """The number of a gold slot is the judge's id, which may be the number of an open slot."""
     first = ann
     rules(gold_every=1, judges=first.pk + 1 - first.pk % 2)
@@ -111,8 +109,8 @@ def test_problem_with_open_slots_can_become_gold(rules: Any, ann: Any) -> None:
     ("answers", "right", "held"), [(9, 0, False), (10, 6, True), (10, 7, False), (10, 9, False)]
 )
 def test_judge_below_70_percent_of_ten_gold_answers_is_put_on_hold(
-    rules: Any, ann: Any, answers: int, right: int, held: bool
-) -> None:
+    rules, ann, answers, right, held
+):
     """With `held_most=0` such a judge gets no further problem."""
     rules(gold_every=1, held_most=0)
     gold(10), twin()
@@ -122,7 +120,7 @@ def test_judge_below_70_percent_of_ten_gold_answers_is_put_on_hold(
     assert (lease_next_problem(ann) is None) is held
 
 
-def test_votes_of_a_judge_on_hold_wait_for_a_moderator(rules: Any, ann: Any, eva: Any) -> None:
+def test_votes_of_a_judge_on_hold_wait_for_a_moderator(rules, ann, eva):
     """After the release, earlier gold answers are not counted."""
     (problem,) = twin(halves=1)
     give(ann)
@@ -140,9 +138,7 @@ def test_votes_of_a_judge_on_hold_wait_for_a_moderator(rules: Any, ann: Any, eva
     assert not Slot.objects.filter(holder=ann).gold_answers(since).exists()
 
 
-def test_contested_answer_counts_only_after_a_decision(
-    rules: Any, ann: Any, bob: Any, eva: Any
-) -> None:
+def test_contested_answer_counts_only_after_a_decision(rules, ann, bob, eva):
     """Only an upheld contest retires the question and can end the hold."""
     rules(gold_every=1)
     gold(10)
@@ -164,7 +160,7 @@ def test_contested_answer_counts_only_after_a_decision(
     assert slots[8].problem not in {give(bob).problem for _ in range(9)}
 
 
-def test_only_own_incorrect_answers_can_be_contested(rules: Any, bob: Any, ann: Any) -> None:
+def test_only_own_incorrect_answers_can_be_contested(rules, bob, ann):
     rules(gold_every=1)
     gold(1)
     slot = give(ann)
@@ -173,7 +169,7 @@ def test_only_own_incorrect_answers_can_be_contested(rules: Any, bob: Any, ann: 
             contest_gold(somebody, slot.ref, "But no.")
 
 
-def test_contest_has_1_to_2000_characters(rules: Any, ann: Any) -> None:
+def test_contest_has_1_to_2000_characters(rules, ann):
     rules(gold_every=1)
     gold(2)
     for text in ("", "  ", "x" * 2001):
@@ -183,7 +179,7 @@ def test_contest_has_1_to_2000_characters(rules: Any, ann: Any) -> None:
         assert contest_gold(ann, give(ann, choice=1).ref, text).text == text.strip()
 
 
-def test_no_gold_is_given_if_no_other_problem_is_left(rules: Any, ann: Any) -> None:
+def test_no_gold_is_given_if_no_other_problem_is_left(rules, ann):
     """Otherwise judges would recognize the question as gold."""
     rules(gold_every=1)
     gold(3)
@@ -194,7 +190,7 @@ def test_no_gold_is_given_if_no_other_problem_is_left(rules: Any, ann: Any) -> N
     assert [lease_next_problem(ann), lease_next_problem(ann)] == [None, None]
 
 
-def test_gold_needs_an_answer_an_explanation_and_no_votes(ann: Any) -> None:
+def test_gold_needs_an_answer_an_explanation_and_no_votes(ann):
     (withheld,) = twin(halves=1, opened=False)
     withheld.answer = None
     (voted,) = twin(halves=1)
@@ -209,7 +205,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(ann: Any) -> None:
             add_gold(problem, words)
 
 
-def test_lookalike_search_finds_imported_gold_like_others() -> None:
+def test_lookalike_search_finds_imported_gold_like_others():
     """Its sentence is not shown, as that of any other problem in judging."""
     text = "The kettle did not fit into the cupboard by the door because the _ was too {}."
     for kind, end in (("judging", "wide and much too heavy"), ("gold", "full of plates and cups")):
@@ -221,7 +217,7 @@ def test_lookalike_search_finds_imported_gold_like_others() -> None:
     assert [[one.sentence for one in found] for found in near] == [[None], [None]]
 
 
-def test_personal_data_do_not_reveal_gold_questions(rules: Any, ann: Any) -> None:
+def test_personal_data_do_not_reveal_gold_questions(rules, ann):
     """Held and skipped questions look the same in it, gold or not."""
     rules(gold_every=2, local_first=False)
     gold(20), singles(40)
@@ -240,7 +236,7 @@ def test_personal_data_do_not_reveal_gold_questions(rules: Any, ann: Any) -> Non
     assert kinds[True] == kinds[False]
 
 
-def test_gold_and_other_problems_take_equally_many_queries(rules: Any, ann: Any) -> None:
+def test_gold_and_other_problems_take_equally_many_queries(rules, ann):
     """Compared are leasing, the local answer, a refused answer, and skipping."""
     gold(70), singles(70)
     first = True

@@ -24,7 +24,7 @@ K, PEOPLE = 3, 6
 PERSON = st.integers(0, PEOPLE - 1)
 
 
-def test_random_sequences_of_events_keep_the_invariants(rules: Any) -> None:
+def test_random_sequences_of_events_keep_the_invariants(rules):
     rules(judges=K)
     run_state_machine_as_test(
         Judging,

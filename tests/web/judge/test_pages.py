@@ -44,7 +44,7 @@ def _next(client: Any) -> Any:
     return _send(client, client.get("/judge/"), "/judge/next/")
 
 
-def test_htmx_forms_return_the_next_part_of_the_page(ann: Any) -> None:
+def test_htmx_forms_return_the_next_part_of_the_page(ann):
     """A form that is submitted twice acts once."""
     problems = singles(2)
     sent = {"HX-Request": "true", "HX-Boosted": "true"}
@@ -67,7 +67,7 @@ def test_htmx_forms_return_the_next_part_of_the_page(ann: Any) -> None:
     assert "<html" not in nothing.content.decode()
 
 
-def test_key_of_another_problems_form_is_refused(ann: Any, rules: Any) -> None:
+def test_key_of_another_problems_form_is_refused(ann, rules):
     rules(local_first=False)
     first, second = singles(2)
     page = _next(ann)
@@ -82,7 +82,7 @@ def test_key_of_another_problems_form_is_refused(ann: Any, rules: Any) -> None:
     assert votes == [0, 1]
 
 
-def test_a_problem_is_judged_in_two_steps(ann: Any) -> None:
+def test_a_problem_is_judged_in_two_steps(ann):
     (problem,) = twin(halves=1)
     start = ann.get("/judge/")
     assert "Start judging" in start.content.decode()
@@ -104,7 +104,7 @@ def test_a_problem_is_judged_in_two_steps(ann: Any) -> None:
     assert "There is nothing for you to judge" in done.content.decode()
 
 
-def test_options_are_shown_in_the_stored_order(judge: Any) -> None:
+def test_options_are_shown_in_the_stored_order(judge):
     orders = set()
     for at in range(12):
         (problem,) = twin(halves=1)
@@ -119,7 +119,7 @@ def test_options_are_shown_in_the_stored_order(judge: Any) -> None:
     assert orders == {(0, 1), (1, 0)}
 
 
-def test_outdated_form_gets_409_and_keeps_the_comment(ann: Any, rules: Any) -> None:
+def test_outdated_form_gets_409_and_keeps_the_comment(ann, rules):
     rules(local_first=False)
     twin(), twin()
     page = _next(ann)
@@ -133,9 +133,7 @@ def test_outdated_form_gets_409_and_keeps_the_comment(ann: Any, rules: Any) -> N
 
 
 @pytest.mark.parametrize("choice", ["", "x", "2", "9", "-1", "１", "1" * 400])
-def test_missing_or_forged_choice_is_refused_and_the_input_kept(
-    ann: Any, rules: Any, choice: str
-) -> None:
+def test_missing_or_forged_choice_is_refused_and_the_input_kept(ann, rules, choice):
     singles(2)
     page = _next(ann)
     local = _send(ann, page, "/judge/local/", choice=choice)
@@ -156,7 +154,7 @@ def test_missing_or_forged_choice_is_refused_and_the_input_kept(
     assert not ann.person.slots.exclude(answered_at=None, local_at=None).exists()
 
 
-def test_gold_page_looks_like_others_until_it_is_answered(judge: Any, ann: Any, rules: Any) -> None:
+def test_gold_page_looks_like_others_until_it_is_answered(judge, ann, rules):
     """Then the page shows that the answer was incorrect, and the explanation."""
     rules(gold_every=1, local_first=False)
     (asked,) = gold(1)
@@ -185,9 +183,7 @@ def test_gold_page_looks_like_others_until_it_is_answered(judge: Any, ann: Any, 
 @pytest.mark.parametrize(
     ("training", "said"), [(0, "doesn’t count against you"), (2, "counts as incorrect in the tr")]
 )
-def test_page_says_how_a_contested_answer_counts(
-    ann: Any, rules: Any, training: int, said: str
-) -> None:
+def test_page_says_how_a_contested_answer_counts(ann, rules, training, said):
     """Until a moderator decides, it counts as incorrect only during training."""
     rules(gold_every=1, local_first=False, training_questions=training, training_right=training)
     gold(3)
@@ -195,7 +191,7 @@ def test_page_says_how_a_contested_answer_counts(
     assert said in ann.get(f"/judge/checked/{slot.ref}/").content.decode()
 
 
-def test_gold_answer_fills_the_blank_of_the_checked_page(ann: Any, rules: Any) -> None:
+def test_gold_answer_fills_the_blank_of_the_checked_page(ann, rules):
     """The answer is the second option here."""
     rules(gold_every=1, local_first=False)
     twin(halves=1)
@@ -208,9 +204,7 @@ def test_gold_answer_fills_the_blank_of_the_checked_page(ann: Any, rules: Any) -
     assert re.findall(r"<dd><bdi[^>]*>(\w+)</bdi></dd>", page) == ["jug", "cup"]
 
 
-def test_judging_page_says_why_votes_are_on_hold(
-    judge: Any, rules: Any, ann: Any, eva: Any
-) -> None:
+def test_judging_page_says_why_votes_are_on_hold(judge, rules, ann, eva):
     rules(hold_pace_seconds=3)
     singles(2)
     bob, cat = judge("bob"), judge("cat")
@@ -224,7 +218,7 @@ def test_judging_page_says_why_votes_are_on_hold(
     assert ["pause" in kinds for kinds in buttons] == [True, True, False]
 
 
-def test_judging_requires_consent(bob: Any, visit: Any) -> None:
+def test_judging_requires_consent(bob, visit):
     browser = visit(bob)
     for form in ("next", "local", "answer", "skip", "undo", "contest/gold"):
         answer = browser.post(f"/judge/{form}/")
@@ -234,11 +228,11 @@ def test_judging_requires_consent(bob: Any, visit: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "checked/gold/", "history/", "agreement/"])
-def test_pages_without_a_form_refuse_post(judge: Any, path: str) -> None:
+def test_pages_without_a_form_refuse_post(judge, path):
     assert judge("ann").post(f"/judge/{path}").status_code == 405
 
 
-def test_agreement_page_is_public(rules: Any, person: Any, visit: Any) -> None:
+def test_agreement_page_is_public(rules, person, visit):
     """Answers to gold questions have a separate fraction."""
     page = visit().get("/judge/agreement/")
     assert page.status_code == 200
@@ -270,7 +264,7 @@ def _get_history(judge: Any) -> str:
     return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", text)
 
 
-def test_history_does_not_reveal_gold_questions(rules: Any, ann: Any) -> None:
+def test_history_does_not_reveal_gold_questions(rules, ann):
     """The page is the same, byte for byte, whichever of the questions were gold."""
     gold(4)
     singles(4)
@@ -290,7 +284,7 @@ def test_history_does_not_reveal_gold_questions(rules: Any, ann: Any) -> None:
     assert _get_history(ann) == before
 
 
-def test_history_has_only_own_answers_newest_first(ann: Any, bob: Any) -> None:
+def test_history_has_only_own_answers_newest_first(ann, bob):
     problems = singles(3)
     for at in range(3):
         give(ann.person, choice=at % 2)
@@ -306,7 +300,7 @@ def test_history_has_only_own_answers_newest_first(ann: Any, bob: Any) -> None:
     assert chosen == ["cup", "jug", "cup"]
 
 
-def test_history_hides_withdrawn_sentences(person: Any, ann: Any) -> None:
+def test_history_hides_withdrawn_sentences(person, ann):
     zoe = person("zoe")
     (problem,) = twin(zoe, halves=1)
     give(ann.person)

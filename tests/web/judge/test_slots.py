@@ -47,7 +47,7 @@ def _age_leases(minutes: int) -> None:
     rows.update(lease_until=F("lease_until") - timedelta(minutes=minutes))
 
 
-def test_opening_slots_twice_creates_k_slots(rules: Any) -> None:
+def test_opening_slots_twice_creates_k_slots(rules):
     """All places of a problem come before those of the next problem."""
     rules(judges=17)
     problems = singles(2)
@@ -61,7 +61,7 @@ def test_opening_slots_twice_creates_k_slots(rules: Any) -> None:
     assert found == sorted(set(found))
 
 
-def test_judges_get_both_halves_only_if_allowed(rules: Any, ann: Any) -> None:
+def test_judges_get_both_halves_only_if_allowed(rules, ann):
     first, second = twin()
     assert give(ann).problem == first
     assert has_seen(ann, second)
@@ -72,22 +72,20 @@ def test_judges_get_both_halves_only_if_allowed(rules: Any, ann: Any) -> None:
     assert found.problem == second
 
 
-def test_leasing_twice_returns_the_same_slot(ann: Any) -> None:
+def test_leasing_twice_returns_the_same_slot(ann):
     twin(), twin()
     first, again = lease_next_problem(ann), lease_next_problem(ann)
     assert again is not None
     assert (first.pk, first.shown) == (again.pk, again.shown)
 
 
-def test_started_problem_fills_up_before_the_next(person: Any) -> None:
+def test_started_problem_fills_up_before_the_next(person):
     oldest = twin()[0]
     twin()
     assert [lease_next_problem(person(name)).problem for name in ("a", "b", "c")] == [oldest] * 3
 
 
-def test_expired_slots_are_leased_before_new_ones(
-    rules: Any, person: Any, ann: Any, bob: Any
-) -> None:
+def test_expired_slots_are_leased_before_new_ones(rules, person, ann, bob):
     """The local answer of the previous holder is deleted."""
     rules(judges=1)
     begun = twin(halves=1)[0]
@@ -103,7 +101,7 @@ def test_expired_slots_are_leased_before_new_ones(
     assert (retaken.local_choice, retaken.local_at) == (None, None)
 
 
-def test_local_answer_comes_first_and_cannot_change(ann: Any) -> None:
+def test_local_answer_comes_first_and_cannot_change(ann):
     twin()
     ref = lease_next_problem(ann).ref
     for act in (turns.store_local_answer, turns.store_answer):
@@ -116,7 +114,7 @@ def test_local_answer_comes_first_and_cannot_change(ann: Any) -> None:
     assert turns.store_answer(ann, ref, 0).local_choice == 1
 
 
-def test_skipped_problem_goes_to_the_next_judge(rules: Any, bob: Any, ann: Any) -> None:
+def test_skipped_problem_goes_to_the_next_judge(rules, bob, ann):
     rules(judges=1)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
@@ -126,7 +124,7 @@ def test_skipped_problem_goes_to_the_next_judge(rules: Any, bob: Any, ann: Any) 
     assert count_skips(passed) == {"I know this sentence": 1}
 
 
-def test_last_answer_can_be_undone_for_a_minute(rules: Any, ann: Any) -> None:
+def test_last_answer_can_be_undone_for_a_minute(rules, ann):
     """An answer that decided a problem can't be undone."""
     twin(), twin()
     slot = give(ann, 0)
@@ -150,7 +148,7 @@ def test_last_answer_can_be_undone_for_a_minute(rules: Any, ann: Any) -> None:
         turns.undo_answer(ann, decided.ref)
 
 
-def test_undone_answer_is_shown_again(rules: Any, ann: Any) -> None:
+def test_undone_answer_is_shown_again(rules, ann):
     """Submitted values replace those of the answer."""
     rules(local_first=False)
     twin()
@@ -167,7 +165,7 @@ def test_undone_answer_is_shown_again(rules: Any, ann: Any) -> None:
     assert (plain.ambiguous, plain.associative, plain.comment) == (False, False, "")
 
 
-def test_long_comments_and_unknown_reasons_are_refused(rules: Any, ann: Any) -> None:
+def test_long_comments_and_unknown_reasons_are_refused(rules, ann):
     rules(local_first=False)
     singles(2)
     text = "x" * turns.MAX_COMMENT_LENGTH
@@ -186,7 +184,7 @@ def test_long_comments_and_unknown_reasons_are_refused(rules: Any, ann: Any) -> 
     assert Skip.objects.get(person=ann).comment == text
 
 
-def test_closed_problem_accepts_no_answers(rules: Any, person: Any, bob: Any, ann: Any) -> None:
+def test_closed_problem_accepts_no_answers(rules, person, bob, ann):
     """After it is reopened, its unanswered slots are free again."""
     rules(local_first=False)
     (problem,) = twin(halves=1)
@@ -201,7 +199,7 @@ def test_closed_problem_accepts_no_answers(rules: Any, person: Any, bob: Any, an
     assert problem.slots.filter(open=True, holder=None).count() == 2
 
 
-def test_reopened_problem_gets_k_plus_one_new_slots(person: Any) -> None:
+def test_reopened_problem_gets_k_plus_one_new_slots(person):
     """The total stays odd. Only people who have not read the problem get the new slots."""
     (problem,) = twin(halves=1)
     before = [person(name) for name in ("a", "b", "c")]
@@ -217,7 +215,7 @@ def test_reopened_problem_gets_k_plus_one_new_slots(person: Any) -> None:
     assert fresh(problem).state == "valid"
 
 
-def test_raising_the_number_of_judges_adds_slots(rules: Any, person: Any) -> None:
+def test_raising_the_number_of_judges_adds_slots(rules, person):
     """The slots are added with the next vote."""
     rules(judges=1)
     (problem,) = twin(halves=1)
@@ -226,9 +224,7 @@ def test_raising_the_number_of_judges_adds_slots(rules: Any, person: Any) -> Non
     assert (fresh(problem).state, problem.slots.count()) == ("judging", 3)
 
 
-def test_explain_no_work_counts_own_seen_and_held_separately(
-    rules: Any, person: Any, ann: Any, bob: Any
-) -> None:
+def test_explain_no_work_counts_own_seen_and_held_separately(rules, person, ann, bob):
     rules(judges=1)
     twin(), twin(halves=1), twin(ann, halves=1)
     give(ann)
@@ -239,9 +235,7 @@ def test_explain_no_work_counts_own_seen_and_held_separately(
     assert turns.explain_no_work(person("cat"))["held"] == 1
 
 
-def test_queue_wraps_around_and_returned_slots_leave_its_cursor(
-    rules: Any, ann: Any, bob: Any
-) -> None:
+def test_queue_wraps_around_and_returned_slots_leave_its_cursor(rules, ann, bob):
     rules(judges=1)
     singles(3)
     passed = lease_next_problem(bob)
@@ -255,7 +249,7 @@ def test_queue_wraps_around_and_returned_slots_leave_its_cursor(
     assert lease_next_problem(ann).problem == last
 
 
-def test_answer_time_is_zero_if_the_clock_was_set_back(rules: Any, ann: Any) -> None:
+def test_answer_time_is_zero_if_the_clock_was_set_back(rules, ann):
     rules(local_first=False)
     twin()
     slot = lease_next_problem(ann)
@@ -263,7 +257,7 @@ def test_answer_time_is_zero_if_the_clock_was_set_back(rules: Any, ann: Any) -> 
     assert turns.store_answer(ann, slot.ref, 0).seconds == 0
 
 
-def test_queue_queries_use_indexes(database: Any, ann: Any) -> None:
+def test_queue_queries_use_indexes(database, ann):
     twins = [twin() for _ in range(150)]
     for _ in range(20):
         give(ann)
@@ -296,9 +290,7 @@ def _reassign_slot(person: Any, *, to: Any) -> None:
     assert lease_next_problem(to).pk == slot.pk
 
 
-def test_judge_who_saw_only_local_context_gets_problem_again(
-    database: Any, person: Any, ann: Any, bob: Any
-) -> None:
+def test_judge_who_saw_only_local_context_gets_problem_again(database, person, ann, bob):
     first, _second = twin()
     lost = lease_next_problem(ann)
     _reassign_slot(ann, to=bob)
@@ -310,9 +302,7 @@ def test_judge_who_saw_only_local_context_gets_problem_again(
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_both_halves_setting_covers_partly_read_halves(
-    rules: Any, ann: Any, bob: Any, both: bool
-) -> None:
+def test_both_halves_setting_covers_partly_read_halves(rules, ann, bob, both):
     """A partly read half comes back; only with the setting, the other half may follow."""
     rules(both_halves=both)
     first, second = twin()
@@ -326,7 +316,7 @@ def test_both_halves_setting_covers_partly_read_halves(
 
 
 @pytest.mark.parametrize("how", ["asked whole", "short"])
-def test_fully_read_problem_is_not_given_again(rules: Any, ann: Any, bob: Any, how: str) -> None:
+def test_fully_read_problem_is_not_given_again(rules, ann, bob, how):
     """Short sentences are shown completely at once, as without `local_first`."""
     rules(local_first=how != "asked whole")
     (problem,) = twin(halves=1)
@@ -339,7 +329,7 @@ def test_fully_read_problem_is_not_given_again(rules: Any, ann: Any, bob: Any, h
     assert lease_next_problem(ann) is None
 
 
-def test_reading_the_other_half_ends_a_started_half(person: Any, ann: Any, eva: Any) -> None:
+def test_reading_the_other_half_ends_a_started_half(person, ann, eva):
     (first, second), bob = twin(), person("bob")
     readers = {
         ann: lambda who: mark_seen(who, second),
@@ -357,7 +347,7 @@ def test_reading_the_other_half_ends_a_started_half(person: Any, ann: Any, eva: 
         bob = person(f"{bob}2")
 
 
-def test_holder_of_a_closed_slot_gets_no_second_slot(rules: Any, ann: Any, bob: Any) -> None:
+def test_holder_of_a_closed_slot_gets_no_second_slot(rules, ann, bob):
     rules(judges=1)
     (problem,) = twin(halves=1)
     lease_next_problem(ann)
@@ -368,9 +358,7 @@ def test_holder_of_a_closed_slot_gets_no_second_slot(rules: Any, ann: Any, bob: 
     assert Slot.objects.filter(problem=problem, holder=ann).count() == 1
 
 
-def test_accounts_are_marked_as_readers_of_undecided_twins(
-    rules: Any, person: Any, ann: Any
-) -> None:
+def test_accounts_are_marked_as_readers_of_undecided_twins(rules, person, ann):
     """Nothing is stored for visitors and anonymous people, who can't judge."""
     rules(judges=1)
     judged, decided = twin(halves=1), twin(halves=1)
@@ -391,9 +379,7 @@ def test_accounts_are_marked_as_readers_of_undecided_twins(
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_perturbed_problem_is_decided_by_k_votes(
-    database: Any, rules: Any, person: Any, both: bool, ann: Any
-) -> None:
+def test_perturbed_problem_is_decided_by_k_votes(database, rules, person, both, ann):
     rules(both_halves=both)
     top = root()
     made = child(top, ann, state="judging")
@@ -405,9 +391,7 @@ def test_perturbed_problem_is_decided_by_k_votes(
     assert lease_next_problem(person("late")) is None
 
 
-def test_judges_get_versions_of_a_family_except_their_own(
-    database: Any, bob: Any, ann: Any
-) -> None:
+def test_judges_get_versions_of_a_family_except_their_own(database, bob, ann):
     """Whether they have seen the root does not matter."""
     top = root(ann)
     mark_seen(bob, top)
@@ -418,7 +402,7 @@ def test_judges_get_versions_of_a_family_except_their_own(
     assert lease_next_problem(bob) is None
 
 
-def test_judging_pages_do_not_reveal_the_family(person: Any, visit: Any) -> None:
+def test_judging_pages_do_not_reveal_the_family(person, visit):
     middle = child(root(), new=("not fit", "barely fit"))
     made = child(middle, new=("barely fit", "fully fit"), state="judging", declared=7)
     judge = person("judge", is_judge=True)
@@ -437,9 +421,7 @@ def test_judging_pages_do_not_reveal_the_family(person: Any, visit: Any) -> None
 
 
 @pytest.mark.parametrize(("ambiguous", "marked"), [(False, False), (True, True)])
-def test_valid_verdict_removes_the_mark_of_generated_problems(
-    database: Any, person: Any, ambiguous: bool, marked: bool
-) -> None:
+def test_valid_verdict_removes_the_mark_of_generated_problems(database, person, ambiguous, marked):
     top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     text = "Sue beat Sally because _ sprinted well."
     made = make_child(top, text, top.options, 0, source="chat")

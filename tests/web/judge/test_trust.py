@@ -60,7 +60,7 @@ def _states(problems: Any) -> list[str]:
     return list(Problem.objects.filter(pk__in=keys).order_by("pk").values_list("state", flat=True))
 
 
-def test_fast_votes_wait_for_a_moderator(database: Any, rules: Any, person: Any, eva: Any) -> None:
+def test_fast_votes_wait_for_a_moderator(database, rules, person, eva):
     rules(hold_pace_seconds=3)
     problems = singles(10)
     clicking = [person(name) for name in ("ann", "bob", "cem")]
@@ -77,7 +77,7 @@ def test_fast_votes_wait_for_a_moderator(database: Any, rules: Any, person: Any,
     assert set(_states(problems)) == {"valid"}
 
 
-def test_hold_for_pace_ends_after_a_slower_answer(database: Any, rules: Any, ann: Any) -> None:
+def test_hold_for_pace_ends_after_a_slower_answer(database, rules, ann):
     """Both votes count then. The pace is stored with one decimal place."""
     rules(hold_pace_seconds=3, judges=1)
     problems = [twin(halves=1, pk=1000 + at)[0] for at in range(2)]
@@ -91,7 +91,7 @@ def test_hold_for_pace_ends_after_a_slower_answer(database: Any, rules: Any, ann
     assert not Slot.objects.filter(provisional=True).exists()
 
 
-def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(rules: Any, ann: Any) -> None:
+def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(rules, ann):
     """Slower answers don't end it then; only a moderator does."""
     rules(hold_pace_seconds=3, judges=1, hold_pace_over=5)
     problems = singles(12)
@@ -104,9 +104,7 @@ def test_hold_for_pace_stays_after_hold_pace_over_fast_answers(rules: Any, ann: 
 
 
 @pytest.mark.parametrize(("shown", "step", "seconds"), [(-60, 1, 1), (-60, 0.5, 0.5), (60, 1, 0)])
-def test_pace_is_measured_from_the_previous_answer(
-    rules: Any, bob: Any, ann: Any, shown: float, step: float, seconds: float
-) -> None:
+def test_pace_is_measured_from_the_previous_answer(rules, bob, ann, shown, step, seconds):
     """No second counts for two problems. If the clock was set back, an answer took 0 s."""
     now = timezone.now()
     for at, half in enumerate(singles(6)):
@@ -126,9 +124,7 @@ def _give_from_one_address(people: Any, choice: int | None = None) -> None:
         give_in(who, 9.0, choice, address="192.0.2.7")
 
 
-def test_third_account_of_one_address_puts_all_three_on_hold(
-    database: Any, rules: Any, person: Any
-) -> None:
+def test_third_account_of_one_address_puts_all_three_on_hold(database, rules, person):
     rules(hold_accounts=3)
     problems = singles(3)
     people = [person(f"j{n}") for n in range(3)]
@@ -142,7 +138,7 @@ def test_third_account_of_one_address_puts_all_three_on_hold(
     assert Slot.objects.filter(holder=dora, provisional=True).count() == 0
 
 
-def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, person: Any) -> None:
+def test_second_vote_of_one_address_is_excluded(database, rules, person):
     """Another judge is asked instead."""
     rules(hold_accounts=3)
     (problem,) = twin(halves=1)
@@ -159,7 +155,7 @@ def test_second_vote_of_one_address_is_excluded(database: Any, rules: Any, perso
 
 
 @pytest.mark.parametrize(("judges", "out"), [(1, 0), (3, 1), (5, 1), (7, 0)])
-def test_one_address_is_never_a_majority(rules: Any, person: Any, judges: int, out: int) -> None:
+def test_one_address_is_never_a_majority(rules, person, judges, out):
     """At most 1 of 3, 2 of 5 or 3 of 7 votes that count come from one address."""
     rules(hold_accounts=4, judges=judges)
     twin(halves=1)
@@ -167,9 +163,7 @@ def test_one_address_is_never_a_majority(rules: Any, person: Any, judges: int, o
     assert Slot.objects.filter(excluded=True).count() == out
 
 
-def test_moderator_can_include_votes_of_one_address(
-    database: Any, rules: Any, person: Any, eva: Any, ann: Any, bob: Any
-) -> None:
+def test_moderator_can_include_votes_of_one_address(database, rules, person, eva, ann, bob):
     """Later votes of these accounts are not excluded either."""
     rules(hold_accounts=3)
     problems = singles(2)
@@ -193,9 +187,7 @@ def test_moderator_can_include_votes_of_one_address(
         ),
     ],
 )
-def test_few_or_unknown_addresses_cause_no_hold(
-    rules: Any, person: Any, accounts: int, gap: int, addresses: Any
-) -> None:
+def test_few_or_unknown_addresses_cause_no_hold(rules, person, accounts, gap, addresses):
     """Two accounts of one address within an hour are allowed; any number if hold_accounts is 0."""
     rules(hold_accounts=accounts, judges=5)
     twin(halves=1)
@@ -214,9 +206,7 @@ def _get_forwarded_address(header: str) -> str:
         return get_client_address(RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header))
 
 
-def test_admins_are_warned_if_all_judges_share_an_address(
-    rules: Any, person: Any, visit: Any, adam: Any
-) -> None:
+def test_admins_are_warned_if_all_judges_share_an_address(rules, person, visit, adam):
     """If the rules miss a proxy, all judges seem to come from it."""
     rules(hold_accounts=3, proxies=1)
     twin(halves=1)
@@ -232,9 +222,7 @@ def test_admins_are_warned_if_all_judges_share_an_address(
 
 
 @pytest.mark.parametrize(("kind", "states"), [("resume", "valid"), ("discard", "judging")])
-def test_one_decision_applies_to_a_group_on_hold(
-    rules: Any, person: Any, eva: Any, visit: Any, kind: str, states: str
-) -> None:
+def test_one_decision_applies_to_a_group_on_hold(rules, person, eva, visit, kind, states):
     rules(hold_accounts=3)
     problems = twin(halves=1)
     people = [person(f"j{n}", is_judge=True) for n in range(3)]
@@ -257,9 +245,7 @@ def test_one_decision_applies_to_a_group_on_hold(
     assert not alone.appointments.exists()
 
 
-def test_released_group_is_not_held_again_for_its_address(
-    rules: Any, person: Any, eva: Any
-) -> None:
+def test_released_group_is_not_held_again_for_its_address(rules, person, eva):
     rules(hold_accounts=3)
     problems = singles(2)
     people = [person(f"j{n}") for n in range(3)]
@@ -272,7 +258,7 @@ def test_released_group_is_not_held_again_for_its_address(
     assert _states(problems) == ["judging", "valid"]
 
 
-def test_stored_address_digest_changes_each_hour(ann: Any) -> None:
+def test_stored_address_digest_changes_each_hour(ann):
     """It is deleted after two hours. IPv6 addresses of one /64 have the same digest."""
     twin(halves=1)
     slot = give_in(ann, 9.0, address="192.0.2.7")
@@ -288,9 +274,7 @@ def test_stored_address_digest_changes_each_hour(ann: Any) -> None:
     assert Slot.objects.get(pk=slot.pk).origin == ""
 
 
-def test_discarded_votes_free_their_slots(
-    database: Any, rules: Any, person: Any, eva: Any, ann: Any
-) -> None:
+def test_discarded_votes_free_their_slots(database, rules, person, eva, ann):
     rules(hold_pace_seconds=3)
     (problem,) = twin(halves=1)
     give(ann)
@@ -305,9 +289,7 @@ def test_discarded_votes_free_their_slots(
     assert _judge(ann).cause == "moderator"
 
 
-def test_hold_keeps_earlier_verdicts_and_lists_them(
-    rules: Any, ann: Any, eva: Any, visit: Any
-) -> None:
+def test_hold_keeps_earlier_verdicts_and_lists_them(rules, ann, eva, visit):
     rules(judges=1)
     before = twin(halves=1)
     give(ann)
@@ -323,7 +305,7 @@ def test_hold_keeps_earlier_verdicts_and_lists_them(
     assert before[0].sentence.replace("_", '<span class="blank">_</span>') in page
 
 
-def test_judge_on_hold_gets_problems_up_to_held_most(rules: Any, ann: Any) -> None:
+def test_judge_on_hold_gets_problems_up_to_held_most(rules, ann):
     rules(hold_pace_seconds=3, held_most=2)
     singles(4)
     give(ann), give(ann)
@@ -332,7 +314,7 @@ def test_judge_on_hold_gets_problems_up_to_held_most(rules: Any, ann: Any) -> No
         assert (lease_next_problem(ann) is None) is stopped
 
 
-def test_automatic_hold_covers_only_votes_since_the_release(ann: Any, eva: Any) -> None:
+def test_automatic_hold_covers_only_votes_since_the_release(ann, eva):
     """A moderator's own hold covers all votes."""
     singles(2)
     give(ann)
@@ -346,7 +328,7 @@ def test_automatic_hold_covers_only_votes_since_the_release(ann: Any, eva: Any) 
     assert get_pending_votes(_judge(ann)).count() == 2
 
 
-def test_hold_for_gold_counts_only_the_last_ten_answers(rules: Any, ann: Any, eva: Any) -> None:
+def test_hold_for_gold_counts_only_the_last_ten_answers(rules, ann, eva):
     """Upheld contests are not counted, which can end the hold."""
     rules(gold_every=1)
     gold(30)
@@ -364,7 +346,7 @@ def test_hold_for_gold_counts_only_the_last_ten_answers(rules: Any, ann: Any, ev
     assert _judge(ann).held is None
 
 
-def test_hold_for_gold_ends_above_hold_gold_percent(rules: Any, ann: Any, eva: Any) -> None:
+def test_hold_for_gold_ends_above_hold_gold_percent(rules, ann, eva):
     """Of the last five answers, two are correct; after a question is retired, three are."""
     rules(gold_every=1, hold_gold_over=5, hold_gold_percent=50)
     gold(6)
@@ -375,9 +357,7 @@ def test_hold_for_gold_ends_above_hold_gold_percent(rules: Any, ann: Any, eva: A
 
 
 @pytest.mark.parametrize("cause", ["pace", "address", "training", "moderator"])
-def test_upheld_contest_ends_only_a_hold_for_gold(
-    rules: Any, ann: Any, eva: Any, cause: str
-) -> None:
+def test_upheld_contest_ends_only_a_hold_for_gold(rules, ann, eva, cause):
     rules(gold_every=1)
     gold(1)
     slot = give(ann, choice=1)
@@ -386,9 +366,7 @@ def test_upheld_contest_ends_only_a_hold_for_gold(
     assert _judge(ann).cause == cause
 
 
-def test_gold_answers_of_judges_on_hold_are_not_in_statistics(
-    rules: Any, ann: Any, eva: Any
-) -> None:
+def test_gold_answers_of_judges_on_hold_are_not_in_statistics(rules, ann, eva):
     """Neither are those of a paid job that the market has rejected."""
     rules(gold_every=1)
     gold(1)
@@ -402,7 +380,7 @@ def test_gold_answers_of_judges_on_hold_are_not_in_statistics(
     assert found == [1, None, 1, None, 1]
 
 
-def test_erasing_a_judge_excludes_the_votes_on_hold(rules: Any, bob: Any, ann: Any) -> None:
+def test_erasing_a_judge_excludes_the_votes_on_hold(rules, bob, ann):
     """No moderator can review them any more, so another judge is asked."""
     rules(hold_pace_seconds=3, judges=1)
     (problem,) = twin(halves=1)
@@ -416,7 +394,7 @@ def test_erasing_a_judge_excludes_the_votes_on_hold(rules: Any, bob: Any, ann: A
     assert problem.slots.filter(excluded=True).count() == 1
 
 
-def test_contesting_every_miss_does_not_prevent_a_hold(rules: Any, ann: Any, eva: Any) -> None:
+def test_contesting_every_miss_does_not_prevent_a_hold(rules, ann, eva):
     """An upheld contest of such a judge does not end the hold."""
     rules(gold_every=1)
     gold(20)
@@ -431,9 +409,7 @@ def test_contesting_every_miss_does_not_prevent_a_hold(rules: Any, ann: Any, eva
     assert _judge(ann).cause == "gold"
 
 
-def test_contests_of_retired_questions_are_not_pending(
-    rules: Any, ann: Any, bob: Any, eva: Any
-) -> None:
+def test_contests_of_retired_questions_are_not_pending(rules, ann, bob, eva):
     """Ann's fourth answer is ignored once bob's contests have retired the other three questions."""
     rules(gold_every=1)
     gold(MAX_CREDITED_CONTESTS + 1)
@@ -448,7 +424,7 @@ def test_contests_of_retired_questions_are_not_pending(
     assert count_gold_answers([ann])[ann.pk] == (0, 0)
 
 
-def test_false_hold_rate_of_careful_and_guessing_judges(site: Any) -> None:
+def test_false_hold_rate_of_careful_and_guessing_judges(site):
     """With 95 % accuracy, fewer than 7 of 10 are correct once in 973 checks; with 50 %, in 83 %."""
     assert compute_false_hold_rate(0.95) == pytest.approx(0.001028, abs=1e-6)
     assert compute_false_hold_rate(0.5) == pytest.approx(848 / 1024)
@@ -464,9 +440,7 @@ def test_false_hold_rate_of_careful_and_guessing_judges(site: Any) -> None:
         pytest.param(4, 0, False, "vote", id="skipped, as there are too few questions"),
     ],
 )
-def test_training_comes_before_the_first_vote(
-    rules: Any, ann: Any, questions: int, misses: int, contested: bool, then: str
-) -> None:
+def test_training_comes_before_the_first_vote(rules, ann, questions, misses, contested, then):
     rules(training_questions=5, training_right=4)
     gold(questions), twin()
     asked = []
@@ -498,9 +472,7 @@ def _train(browser: Any, *, wrong: bool = False) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("pace", [0, 3])
-def test_training_pages_show_progress_and_result(
-    rules: Any, contributor: Any, visit: Any, pace: int
-) -> None:
+def test_training_pages_show_progress_and_result(rules, contributor, visit, pace):
     """The last page says that votes count or that they are on hold, not both."""
     rules(training_questions=2, training_right=2, local_first=False, hold_pace_seconds=pace)
     gold(2), twin()
@@ -515,9 +487,7 @@ def test_training_pages_show_progress_and_result(
     assert "Start with a short training" not in browser.get("/judge/").content.decode()
 
 
-def test_pages_say_that_votes_wait_after_a_failed_training(
-    rules: Any, contributor: Any, visit: Any
-) -> None:
+def test_pages_say_that_votes_wait_after_a_failed_training(rules, contributor, visit):
     rules(training_questions=2, training_right=2, local_first=False)
     gold(2)
     browser = visit(contributor())
@@ -538,7 +508,7 @@ def test_pages_say_that_votes_wait_after_a_failed_training(
     assert "Your votes are on hold" in browser.get("/people/news/").content.decode()
 
 
-def test_paid_votes_on_hold_need_moderator_and_market(rules: Any, person: Any, eva: Any) -> None:
+def test_paid_votes_on_hold_need_moderator_and_market(rules, person, eva):
     rules(hold_pace_seconds=3, judges=1)
     problems = singles(2)
     ann, bob = person("ann", hired=True, is_judge=True), person("bob", hired=True, is_judge=True)

@@ -1,6 +1,5 @@
 """Verdicts, exported votes, and votes that moderators exclude."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +49,7 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
 
 @examples(20, suppress_health_check=list(HealthCheck))
 @given(votes=VOTES)
-def test_verdicts_equal_those_of_the_exported_votes(
-    person: Any, tmp_path: Path, votes: Any
-) -> None:
+def test_verdicts_equal_those_of_the_exported_votes(person, tmp_path, votes):
     """`filter_by_votes` gives the site's state and reasons for the exported files."""
     with transaction.atomic():
         (problem,) = twin(person("author"), halves=1)
@@ -78,7 +75,7 @@ def test_verdicts_equal_those_of_the_exported_votes(
         ([(0, 0, False, False)] * 3, "local context"),
     ],
 )
-def test_each_rejection_rule_has_its_reason(person: Any, votes: Any, reason: str) -> None:
+def test_each_rejection_rule_has_its_reason(person, votes, reason):
     """Reasons are translated for the reader; the log has them in English."""
     (problem,) = twin(halves=1)
     _judge(problem, [person(name) for name in ("a", "b", "c")], votes)
@@ -88,7 +85,7 @@ def test_each_rejection_rule_has_its_reason(person: Any, votes: Any, reason: str
     assert logged == problem.reasons[0]
 
 
-def test_responses_have_one_pseudonym_per_judge(ann: Any) -> None:
+def test_responses_have_one_pseudonym_per_judge(ann):
     first, second = singles(2)
     give(ann), give(ann)
     found = list(iter_responses([first, second]))
@@ -96,7 +93,7 @@ def test_responses_have_one_pseudonym_per_judge(ann: Any) -> None:
     assert [response.purpose for response in found] == ["local", "validate"] * 2
 
 
-def test_excluding_a_vote_reopens_a_decided_problem(person: Any, eva: Any) -> None:
+def test_excluding_a_vote_reopens_a_decided_problem(person, eva):
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -115,7 +112,7 @@ def test_excluding_a_vote_reopens_a_decided_problem(person: Any, eva: Any) -> No
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
 
-def test_including_votes_again_closes_the_extra_slots(person: Any, eva: Any) -> None:
+def test_including_votes_again_closes_the_extra_slots(person, eva):
     (problem,) = twin(halves=1)
     judges = [person(name) for name in ("a", "b", "c")]
     for judge in judges:
@@ -130,9 +127,7 @@ def test_including_votes_again_closes_the_extra_slots(person: Any, eva: Any) -> 
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_vote_that_counts_again_adds_no_judge_after_a_hold(
-    person: Any, eva: Any, early: bool
-) -> None:
+def test_vote_that_counts_again_adds_no_judge_after_a_hold(person, eva, early):
     """A slot replaced the vote; the vote counts again before or during the hold."""
     (problem,) = twin(halves=1)
     ann = person("a")
@@ -149,7 +144,7 @@ def test_vote_that_counts_again_adds_no_judge_after_a_hold(
     assert len(list_votes(problem)) + problem.slots.filter(open=True).count() == 3
 
 
-def test_excluding_votes_can_flip_the_verdict(rules: Any, person: Any, eva: Any, bob: Any) -> None:
+def test_excluding_votes_can_flip_the_verdict(rules, person, eva, bob):
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(person("a"), 1)
@@ -165,7 +160,7 @@ def test_excluding_votes_can_flip_the_verdict(rules: Any, person: Any, eva: Any,
     assert fresh(problem).state == "valid"
 
 
-def test_excluding_votes_keeps_a_moderators_decision(rules: Any, eva: Any, ann: Any) -> None:
+def test_excluding_votes_keeps_a_moderators_decision(rules, eva, ann):
     rules(judges=1)
     (problem,) = twin(halves=1)
     give(ann, 1)
@@ -174,14 +169,14 @@ def test_excluding_votes_keeps_a_moderators_decision(rules: Any, eva: Any, ann: 
     assert fresh(problem).state == "valid"
 
 
-def test_only_another_moderator_can_exclude_votes(ann: Any, eva: Any) -> None:
+def test_only_another_moderator_can_exclude_votes(ann, eva):
     """A reason is required."""
     for somebody, by, reason in ((eva, ann, "x"), (eva, eva, "x"), (ann, eva, "  ")):
         with pytest.raises(InputError):
             change_votes(somebody, "exclude", by, reason)
 
 
-def test_agreement_and_stats_equal_those_of_the_table_of_votes(person: Any, eva: Any) -> None:
+def test_agreement_and_stats_equal_those_of_the_table_of_votes(person, eva):
     """A problem that a moderator accepts against the votes counts as judged and valid."""
     none = measure_agreement()
     assert [none[name] for name in ("problems", "pairs", "alpha", "alpha_of")] == [0, None, None, 0]
@@ -205,7 +200,7 @@ def test_agreement_and_stats_equal_those_of_the_table_of_votes(person: Any, eva:
     assert [get_stats()[name] for name in columns] == [5, 3, 3, 0]
 
 
-def test_neither_is_a_disagreement_in_alpha(person: Any) -> None:
+def test_neither_is_a_disagreement_in_alpha(person):
     singles(3)
     for name in "abc":
         judge = person(name)
@@ -218,9 +213,7 @@ def test_neither_is_a_disagreement_in_alpha(person: Any) -> None:
     assert measure_agreement()["alpha"].value == pytest.approx(expected)
 
 
-def test_judges_are_compared_with_the_majority_of_others(
-    person: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_judges_are_compared_with_the_majority_of_others(person, monkeypatch):
     """Problems on which the others are tied are counted separately."""
     monkeypatch.setattr(votes, "CHUNK", 3)
     singles(4)
@@ -235,7 +228,7 @@ def test_judges_are_compared_with_the_majority_of_others(
 
 
 @pytest.mark.long
-def test_simultaneous_votes_give_one_verdict(database: Any, rules: Any, person: Any) -> None:
+def test_simultaneous_votes_give_one_verdict(database, rules, person):
     rules(local_first=False)
     problems = singles(8)
     people = [person(name) for name in ("a", "b", "c")]

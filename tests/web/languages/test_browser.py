@@ -97,9 +97,7 @@ def served_right_to_left(
     process.kill()
 
 
-def test_right_to_left_pages_fit_the_screen(
-    served_right_to_left: tuple[str, dict[str, str]], browser: Any, axe_source: str
-) -> None:
+def test_right_to_left_pages_fit_the_screen(served_right_to_left, browser, axe_source):
     """Nothing is clipped or too pale, and English sentences still run from left to right."""
     address, refs = served_right_to_left
     first = {visit.route: visit for visit in reversed(v.VISITS) if visit.form is None}

@@ -1,7 +1,6 @@
 """`docs/make_catalogues.py`: it finds every text, keeps translations, and reports faulty ones."""
 
 from gettext import GNUTranslations
-from pathlib import Path
 from typing import Any
 
 import polib
@@ -16,7 +15,7 @@ def catalogues(site: Any) -> Any:
     return translated.script()
 
 
-def test_texts_are_found_in_code_and_templates(catalogues: Any) -> None:
+def test_texts_are_found_in_code_and_templates(catalogues):
     code = (
         'x = _("a " "b"); y = ngettext("%d c", "%d cs", n) % n\nz = gettext_lazy(\n  "d"\n)\n_(e)'
     )
@@ -30,12 +29,7 @@ def test_texts_are_found_in_code_and_templates(catalogues: Any) -> None:
     assert not one["95 % interval"].formatted
 
 
-def test_catalogue_is_created_and_updated(
-    catalogues: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_catalogue_is_created_and_updated(catalogues, tmp_path, monkeypatch, capsys):
     """A new language gets every text and its plural rule; an update keeps the translations."""
     monkeypatch.setattr(catalogues, "LOCALE", tmp_path)
     catalogues.main(["ar"])
@@ -62,7 +56,7 @@ def test_catalogue_is_created_and_updated(
         catalogues.main(["xx"])
 
 
-def test_complete_translation_has_no_faults(catalogues: Any) -> None:
+def test_complete_translation_has_no_faults(catalogues):
     made = translated.catalogue()
     assert made.untranslated_entries() == []
     assert catalogues.faults(made) == []
@@ -82,9 +76,7 @@ def test_complete_translation_has_no_faults(catalogues: Any) -> None:
         ("no", " no", "control characters"),
     ],
 )
-def test_faulty_translation_is_reported(
-    catalogues: Any, english: str, translation: str, fault: str
-) -> None:
+def test_faulty_translation_is_reported(catalogues, english, translation, fault):
     flags = ["python-format"] if "%" in english else []
     entry = polib.POEntry(msgid=english, msgstr=translation, flags=flags)
     found = catalogues.faults([entry])

@@ -28,9 +28,7 @@ def _find_heading(answer: Any) -> str:
         ("../../etc/passwd," + "ar," * 400, "en"),
     ],
 )
-def test_accept_language_selects_the_page_language(
-    arabic: None, visit: Any, wish: str, language: str
-) -> None:
+def test_accept_language_selects_the_page_language(arabic, visit, wish, language):
     answer = visit().get("/guidelines/", headers={"accept-language": wish})
     side = "rtl" if language == "ar" else "ltr"
     assert f'<html lang="{language}" dir="{side}">' in answer.content.decode()
@@ -40,7 +38,7 @@ def test_accept_language_selects_the_page_language(
     assert answer["Cache-Control"] == "private, no-store"
 
 
-def test_a_choice_beats_the_browsers_wish(arabic: None, visit: Any) -> None:
+def test_a_choice_beats_the_browsers_wish(arabic, visit):
     """A choice counts whatever the browser asks for, and leads back to the page before."""
     client, wish = visit(), {"accept-language": "en"}
     page = client.get("/guidelines/?a=1&b=%C3%A4", headers=wish).content.decode()
@@ -54,7 +52,7 @@ def test_a_choice_beats_the_browsers_wish(arabic: None, visit: Any) -> None:
     assert _find_heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
 
 
-def test_only_a_choice_sets_the_language_cookie(arabic: None, visit: Any) -> None:
+def test_only_a_choice_sets_the_language_cookie(arabic, visit):
     """The cookie contains only the language and lasts a year."""
     client = visit()
     client.get("/guidelines/")
@@ -75,26 +73,26 @@ def test_only_a_choice_sets_the_language_cookie(arabic: None, visit: Any) -> Non
         "javascript:alert(1)",
     ],
 )
-def test_foreign_or_invalid_next_leads_to_the_first_page(visit: Any, back: str) -> None:
+def test_foreign_or_invalid_next_leads_to_the_first_page(visit, back):
     led = visit().post("/language/set/", {"language": "en", "next": back})
     assert (led.status_code, led["Location"]) == (302, "/")
 
 
-def test_unknown_language_is_refused_without_a_cookie(visit: Any) -> None:
+def test_unknown_language_is_refused_without_a_cookie(visit):
     for form in ({"language": "xx"}, {"language": "en\r\n"}, {}):
         client = visit()
         assert client.post("/language/set/", form).status_code == 302
         assert "language" not in client.cookies
 
 
-def test_invalid_language_cookie_falls_back_to_english(visit: Any) -> None:
+def test_invalid_language_cookie_falls_back_to_english(visit):
     for value in ("xx", "ar/../../x", "<script>", "d" * 5000):
         client = visit()
         client.cookies["language"] = value
         assert '<html lang="en"' in client.get("/guidelines/").content.decode()
 
 
-def test_language_link_of_error_pages_has_no_next(arabic: None, visit: Any) -> None:
+def test_language_link_of_error_pages_has_no_next(arabic, visit):
     """A refused form's address may not allow GET, and a missing page's address leads nowhere."""
     refused = visit().post("/people/login/", {"name": "x", "password": "y"})
     missing = visit().get("/problems/nothing/")
@@ -103,5 +101,5 @@ def test_language_link_of_error_pages_has_no_next(arabic: None, visit: Any) -> N
         assert 'href="/language/"' in answer.content.decode()
 
 
-def test_site_with_one_language_offers_no_choice(visit: Any) -> None:
+def test_site_with_one_language_offers_no_choice(visit):
     assert "/language/" not in visit().get("/guidelines/").content.decode()

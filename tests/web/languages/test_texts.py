@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -26,7 +25,7 @@ from winosmith.web.read.downloads import FILES
 ARABIC = {"accept-language": "ar"}
 
 
-def test_numbers_use_the_decimal_mark_of_the_language(site: Any, arabic: None) -> None:
+def test_numbers_use_the_decimal_mark_of_the_language(site, arabic):
     found = {}
     for language in ("en", "ar"):
         with translation.override(language):
@@ -35,9 +34,7 @@ def test_numbers_use_the_decimal_mark_of_the_language(site: Any, arabic: None) -
     assert found["ar"] == ("-1234,57", "100,0 %")
 
 
-def test_rule_errors_are_in_the_language_of_the_page(
-    db: Any, arabic: None, visit: Any, ann: Any
-) -> None:
+def test_rule_errors_are_in_the_language_of_the_page(db, arabic, visit, ann):
     form = {"name": "ann", "password": "cups-and-jugs", "again": "cups-and-jugs"}
     for wish, told in (("ar", made_up("This name is taken")), ("en", "This name is taken")):
         answer = visit().post("/people/join/", form, headers={"accept-language": wish})
@@ -45,7 +42,7 @@ def test_rule_errors_are_in_the_language_of_the_page(
         assert told in answer.content.decode()
 
 
-def test_downloads_are_equal_in_every_language(refs: dict[str, str], arabic: None) -> None:
+def test_downloads_are_equal_in_every_language(refs, arabic):
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = refs["session of moderator"]
     paths = [*(f"/download/{name}" for name in FILES), "/card/data-card.md",
@@ -61,9 +58,7 @@ def test_downloads_are_equal_in_every_language(refs: dict[str, str], arabic: Non
             assert first.get("ETag") == second.get("ETag"), path
 
 
-def test_reason_is_stored_in_the_site_language_and_translated(
-    refs: dict[str, str], arabic: None
-) -> None:
+def test_reason_is_stored_in_the_site_language_and_translated(refs, arabic):
     """The moderator's own words stay as they are."""
     with translation.override("en"):
         offered = str(ACTIONS["reject"].reasons[0])
@@ -82,7 +77,7 @@ def test_reason_is_stored_in_the_site_language_and_translated(
     transaction.savepoint_rollback(point)
 
 
-def test_sentences_carry_the_lang_of_the_site_rules(refs: dict[str, str], arabic: None) -> None:
+def test_sentences_carry_the_lang_of_the_site_rules(refs, arabic):
     tag = '<p class="sentence" lang="{}" dir="auto">The public kettle'
     page = Client().get("/problems/public-a/", headers=ARABIC).content.decode()
     assert tag.format("en") in page
@@ -92,12 +87,12 @@ def test_sentences_carry_the_lang_of_the_site_rules(refs: dict[str, str], arabic
 
 
 @pytest.mark.parametrize("language", ["", "english!", 'en" onload="x', "e", None, 5])
-def test_invalid_language_tag_in_the_rules_is_refused(language: Any) -> None:
+def test_invalid_language_tag_in_the_rules_is_refused(language):
     with pytest.raises(RecipeError, match="language is "):
         SiteRules(language=language)
 
 
-def test_dates_follow_the_language(db: Any, arabic: None) -> None:
+def test_dates_follow_the_language(db, arabic):
     """Formats come from the catalogue: no template hard-codes one with English names."""
     day = Context({"day": datetime(2026, 3, 5, 14, 7, tzinfo=UTC)})
     template = engines["django"].from_string('{{ day|date:_("j M Y, H:i") }}').template

@@ -34,7 +34,7 @@ def _dump_database() -> str:
     return "".join(told)
 
 
-def test_market_ids_are_never_stored_in_plain_text(visit: Any, capfd: Any) -> None:
+def test_market_ids_are_never_stored_in_plain_text(visit, capfd):
     """The link redirects to an address without ids."""
     made, token = m.study()
     m.twin()
@@ -64,7 +64,7 @@ def test_market_ids_are_never_stored_in_plain_text(visit: Any, capfd: Any) -> No
         assert one not in said
 
 
-def test_one_id_has_one_participation_in_one_browser(visit: Any) -> None:
+def test_one_id_has_one_participation_in_one_browser(visit):
     """In its browser, the link leads back to the same work; other browsers are refused."""
     made, token = m.study()
     m.twin()
@@ -94,7 +94,7 @@ def test_one_id_has_one_participation_in_one_browser(visit: Any) -> None:
     "query",
     ["", "PROLIFIC_PID=x", f"PROLIFIC_PID={'a' * 24}", f"PROLIFIC_PID={'A' * 24}&SESSION_ID=1"],
 )
-def test_link_without_valid_ids_starts_nothing(visit: Any, query: str) -> None:
+def test_link_without_valid_ids_starts_nothing(visit, query):
     _, token = m.study()
     browser = visit()
     answer = browser.get(f"/study/{token}/?{query}", follow=True)
@@ -118,9 +118,7 @@ def test_link_without_valid_ids_starts_nothing(visit: Any, query: str) -> None:
         ("generic", "worker=[participant_id]", "[participant_id]"),
     ],
 )
-def test_link_with_an_unfilled_placeholder_starts_nothing(
-    visit: Any, provider: str, query: str, named: str
-) -> None:
+def test_link_with_an_unfilled_placeholder_starts_nothing(visit, provider, query, named):
     """The page explains the fault to the worker and to the requester."""
     made, token = m.study(provider=provider)
     m.twin()
@@ -136,7 +134,7 @@ def test_link_with_an_unfilled_placeholder_starts_nothing(
     assert made.participations.count() == 0
 
 
-def test_study_starts_at_most_half_as_many_again_as_places(visit: Any) -> None:
+def test_study_starts_at_most_half_as_many_again_as_places(visit):
     """The spare places are for returned submissions."""
     made, token = m.study(places=12)
     m.twin()
@@ -149,7 +147,7 @@ def test_study_starts_at_most_half_as_many_again_as_places(visit: Any) -> None:
     assert _start_study(browser, token, 30).status_code == 302
 
 
-def test_excluded_workers_and_invalid_links_are_refused(visit: Any) -> None:
+def test_excluded_workers_and_invalid_links_are_refused(visit):
     made, token = m.study(market_study=m.worker(8))
     m.twin()
     assert visit().get(f"/study/{'x' * 32}/?PROLIFIC_PID={m.worker(1)}").status_code == 404
@@ -168,7 +166,7 @@ def test_excluded_workers_and_invalid_links_are_refused(visit: Any) -> None:
     assert _start_study(visit(), later, 4).status_code == 410
 
 
-def test_accounts_and_busy_workers_cannot_start_a_study(ann: Any, visit: Any) -> None:
+def test_accounts_and_busy_workers_cannot_start_a_study(ann, visit):
     _, token = m.study()
     _, second = m.study()
     m.twin(halves=1)
@@ -183,7 +181,7 @@ def test_accounts_and_busy_workers_cannot_start_a_study(ann: Any, visit: Any) ->
     assert "Your id is already in use in another study on this site." in page
 
 
-def test_worker_cannot_judge_own_text_from_the_same_browser(visit: Any) -> None:
+def test_worker_cannot_judge_own_text_from_the_same_browser(visit):
     """The text was written anonymously, before the study."""
     from winosmith.web.people.gates import WRITER, SessionStore
 
@@ -203,7 +201,7 @@ def test_worker_cannot_judge_own_text_from_the_same_browser(visit: Any) -> None:
     assert lease_next_problem(part.person) is None
 
 
-def test_study_without_work_cannot_be_started(visit: Any) -> None:
+def test_study_without_work_cannot_be_started(visit):
     made, token = m.study()
     answer = _start_study(visit(), token)
     assert answer.status_code == 409
@@ -211,7 +209,7 @@ def test_study_without_work_cannot_be_started(visit: Any) -> None:
     assert not made.participations.exists()
 
 
-def test_starts_from_one_network_are_limited(visit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starts_from_one_network_are_limited(visit, monkeypatch):
     monkeypatch.setattr(views, "MAX_STARTS", 1)
     _, token = m.study()
     m.twin()

@@ -56,7 +56,7 @@ def _study() -> tuple[Any, dict[str, Any]]:
     return made, people
 
 
-def test_ledger_computes_hourly_pay_and_notes_mismatches(db: Any) -> None:
+def test_ledger_computes_hourly_pay_and_notes_mismatches(db):
     made, people = _study()
     book = compute_ledger(made)
     told = {entry.name: entry for entry in book.entries}
@@ -77,7 +77,7 @@ def test_ledger_computes_hourly_pay_and_notes_mismatches(db: Any) -> None:
     assert "the minimum is 9.00 GBP" in slower.warnings[0]
 
 
-def test_work_time_cuts_long_gaps(db: Any) -> None:
+def test_work_time_cuts_long_gaps(db):
     """A gap counts for at most 300 s."""
     made, _ = m.study(3)
     m.singles(2)
@@ -92,7 +92,7 @@ def test_work_time_cuts_long_gaps(db: Any) -> None:
     assert count_work_seconds(part) == 2 * (300 + 30)
 
 
-def test_bonus_file_lists_the_payments_that_are_due(db: Any, tmp_path: Path) -> None:
+def test_bonus_file_lists_the_payments_that_are_due(db, tmp_path):
     """It contains market ids, so only its owner can read it."""
     made, _people = _study()
     file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
@@ -110,7 +110,7 @@ def test_bonus_file_lists_the_payments_that_are_due(db: Any, tmp_path: Path) -> 
     assert (entry["id"], entry["amount"]) == (key, "1.00")
 
 
-def test_a_reward_for_part_of_the_work_is_not_paid_twice(db: Any) -> None:
+def test_a_reward_for_part_of_the_work_is_not_paid_twice(db):
     """The market pays the short code; only what is missing to the work done is due after it."""
     made, _ = m.study(4, short_code="PART1", short_reward=Decimal("0.75"))
     m.singles(2)
@@ -129,7 +129,7 @@ def _write_bonuses(made: Any, path: Path) -> Path:
     return path
 
 
-def test_repeated_and_overlapping_bonus_files_count_once(db: Any, tmp_path: Path) -> None:
+def test_repeated_and_overlapping_bonus_files_count_once(db, tmp_path):
     """Amounts that become due later are separate payments."""
     made, people = _study()
     first = _write_bonuses(made, tmp_path / "1.csv")
@@ -153,7 +153,7 @@ def test_repeated_and_overlapping_bonus_files_count_once(db: Any, tmp_path: Path
     assert (book.due, book.total) == (0, Decimal(8))
 
 
-def test_known_payment_id_with_another_amount_is_refused(db: Any, tmp_path: Path) -> None:
+def test_known_payment_id_with_another_amount_is_refused(db, tmp_path):
     """Nothing of that file is stored."""
     made, people = _study()
     first = _write_bonuses(made, tmp_path / "1.csv")
@@ -185,9 +185,7 @@ def test_known_payment_id_with_another_amount_is_refused(db: Any, tmp_path: Path
         ("{worker},2,GBP,p1\n{worker},2,GBP,p1", "contains the payment p1 twice"),
     ],
 )
-def test_invalid_line_of_a_bonus_file_is_refused(
-    db: Any, tmp_path: Path, line: str, said: str
-) -> None:
+def test_invalid_line_of_a_bonus_file_is_refused(db, tmp_path, line, said):
     """Nothing of that file is stored."""
     made, _people = _study()
     file = tmp_path / "bonus.csv"
@@ -197,7 +195,7 @@ def test_invalid_line_of_a_bonus_file_is_refused(
     assert not Payment.objects.exists()
 
 
-def test_payment_to_an_erased_worker_is_recorded(db: Any, tmp_path: Path) -> None:
+def test_payment_to_an_erased_worker_is_recorded(db, tmp_path):
     """Workers may be erased after the file was written."""
     made, people = _study()
     file = _write_bonuses(made, tmp_path / "1.csv")
@@ -208,14 +206,14 @@ def test_payment_to_an_erased_worker_is_recorded(db: Any, tmp_path: Path) -> Non
 
 @BOTH
 @pytest.mark.long
-def test_simultaneous_imports_of_a_bonus_file_count_once(database: Any, tmp_path: Path) -> None:
+def test_simultaneous_imports_of_a_bonus_file_count_once(database, tmp_path):
     made, _people = _study()
     file = _write_bonuses(made, tmp_path / "1.csv")
     assert sorted(at_once(lambda _: record_bonuses(made, file), range(8))) == [0] * 7 + [1]
     assert compute_ledger(made).due == 0
 
 
-def test_payment_far_above_the_reward_is_not_recorded(db: Any, tmp_path: Path) -> None:
+def test_payment_far_above_the_reward_is_not_recorded(db, tmp_path):
     """The market's amount may be in cents."""
     made, _ = m.study(1, provider="generic")
     m.working(made)
@@ -226,7 +224,7 @@ def test_payment_far_above_the_reward_is_not_recorded(db: Any, tmp_path: Path) -
     assert compute_ledger(made).total == 0
 
 
-def test_ledger_page_and_csv_contain_no_market_ids(db: Any, adam: Any, visit: Any) -> None:
+def test_ledger_page_and_csv_contain_no_market_ids(db, adam, visit):
     made, people = _study()
     _set(people["good"], said="=cmd()")
     admin = visit(adam)
@@ -243,7 +241,7 @@ def test_ledger_page_and_csv_contain_no_market_ids(db: Any, adam: Any, visit: An
     assert admin.get("/study/ledger/nothing/").status_code == 404
 
 
-def test_erasing_a_worker_deletes_the_market_ids(db: Any, visit: Any, tmp_path: Path) -> None:
+def test_erasing_a_worker_deletes_the_market_ids(db, visit, tmp_path):
     """Workers have no password, so none is required. Unconfirmed votes free their slots."""
     made, _ = m.study(2)
     part, half = m.judged(made)
@@ -257,7 +255,7 @@ def test_erasing_a_worker_deletes_the_market_ids(db: Any, visit: Any, tmp_path: 
     assert "never started here" in told
 
 
-def test_invalid_settings_of_a_study_are_refused(db: Any) -> None:
+def test_invalid_settings_of_a_study_are_refused(db):
     made, _ = m.study()
 
     for change, said in (
@@ -275,7 +273,7 @@ def test_invalid_settings_of_a_study_are_refused(db: Any) -> None:
         create_study(made.name, "prolific", "judge", 1, **m.USUAL)
 
 
-def test_old_market_ids_are_deleted_after_the_settlement(db: Any) -> None:
+def test_old_market_ids_are_deleted_after_the_settlement(db):
     """Digests are kept."""
     made, _ = m.study(1)
     settled, waits = m.working(made, 1), m.working(made, 2)
@@ -288,7 +286,7 @@ def test_old_market_ids_are_deleted_after_the_settlement(db: Any) -> None:
     assert Identity.objects.exclude(digest="").count() == 4
 
 
-def test_pay_of_a_job_on_hold_waits_for_a_moderator(db: Any, rules: Any, eva: Any) -> None:
+def test_pay_of_a_job_on_hold_waits_for_a_moderator(db, rules, eva):
     rules(hold_pace_seconds=3)
     made, _ = m.study(3)
     m.singles(3)
@@ -307,9 +305,7 @@ def test_pay_of_a_job_on_hold_waits_for_a_moderator(db: Any, rules: Any, eva: An
     assert entry.due == made.reward
 
 
-def test_ledger_and_export_note_work_that_was_only_training(
-    db: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_ledger_and_export_note_work_that_was_only_training(db, rules, tmp_path):
     rules(training_questions=1, training_right=1, hold_pace_seconds=0, hold_gold_percent=0)
     gold(4)
     made, _ = m.study(3)
@@ -325,7 +321,7 @@ def test_ledger_and_export_note_work_that_was_only_training(
     assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1
 
 
-def test_gold_answers_among_votes_are_not_noted_as_training(db: Any, rules: Any) -> None:
+def test_gold_answers_among_votes_are_not_noted_as_training(db, rules):
     """Even if the site requires a training by now."""
     off = {"gold_every": 1, "hold_pace_seconds": 0, "hold_gold_percent": 0}
     rules(training_questions=0, training_right=0, **off)

@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,7 @@ from winosmith.web.market.workers import (
 pytestmark = pytest.mark.long
 
 
-def test_one_id_starts_only_one_study(database: Any) -> None:
+def test_one_id_starts_only_one_study(database):
     """Tried are eight browsers, two studies, and repeated clicks in one browser."""
     first, _ = m.study()
     second, _ = m.study()
@@ -46,7 +45,7 @@ def test_one_id_starts_only_one_study(database: Any) -> None:
     assert Identity.objects.filter(kind="worker", at_work=True).count() == 3
 
 
-def test_simultaneous_starts_do_not_exceed_max_starts(database: Any) -> None:
+def test_simultaneous_starts_do_not_exceed_max_starts(database):
     made, _ = m.study(places=2)
     found = at_once(
         lambda n: start_participation(made, m.arrival(made, n)), range(16), but=StudyClosedError
@@ -55,7 +54,7 @@ def test_simultaneous_starts_do_not_exceed_max_starts(database: Any) -> None:
     assert sum(isinstance(one, StudyClosedError) for one in found) == 9
 
 
-def test_rejection_during_an_answer_excludes_the_vote(database: Any) -> None:
+def test_rejection_during_an_answer_excludes_the_vote(database):
     for n in range(1, 5):
         made, _ = m.study(5)
         m.twin(halves=1)

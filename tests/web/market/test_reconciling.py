@@ -46,7 +46,7 @@ def _let_two_workers_finish(made: Any) -> tuple[list[Any], list[Any]]:
     return [fresh(part) for part, _half in done], [half for _part, half in done]
 
 
-def test_export_is_applied_once(db: Any, tmp_path: Path) -> None:
+def test_export_is_applied_once(db, tmp_path):
     """A dry run changes nothing, and market ids are never printed.
 
     The total includes each payment once, also those to unknown and to erased workers.
@@ -80,7 +80,7 @@ def test_export_is_applied_once(db: Any, tmp_path: Path) -> None:
     assert m.worker(7) not in shown
 
 
-def test_only_a_final_export_rejects_missing_workers(db: Any, tmp_path: Path) -> None:
+def test_only_a_final_export_rejects_missing_workers(db, tmp_path):
     """Workers who were approved before stay approved."""
     made, _ = m.study(1)
     parts, halves = _let_two_workers_finish(made)
@@ -100,7 +100,7 @@ def test_only_a_final_export_rejects_missing_workers(db: Any, tmp_path: Path) ->
     assert (fresh(parts[1]).verdict, parts[1].said) == ("rejected", "not in the export")
 
 
-def test_submission_of_another_worker_is_doubted(db: Any, tmp_path: Path) -> None:
+def test_submission_of_another_worker_is_doubted(db, tmp_path):
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
     part = m.working(made, 1, submission=m.worker(1002))  # worker 1 says submission 2
@@ -113,7 +113,7 @@ def test_submission_of_another_worker_is_doubted(db: Any, tmp_path: Path) -> Non
     assert fresh(half).state == "judging"
 
 
-def test_wrong_codes_and_incomplete_work_are_noted(db: Any, tmp_path: Path) -> None:
+def test_wrong_codes_and_incomplete_work_are_noted(db, tmp_path):
     made, _ = m.study(1)
     _let_two_workers_finish(made)
     m.working(made, 3)
@@ -125,7 +125,7 @@ def test_wrong_codes_and_incomplete_work_are_noted(db: Any, tmp_path: Path) -> N
     ]  # fmt: skip
 
 
-def test_return_withdraws_the_twins_and_ends_the_work(db: Any, tmp_path: Path) -> None:
+def test_return_withdraws_the_twins_and_ends_the_work(db, tmp_path):
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     half = single("mine-a", by=part.person, state="held")
@@ -136,7 +136,7 @@ def test_return_withdraws_the_twins_and_ends_the_work(db: Any, tmp_path: Path) -
     assert part.state == "left"
 
 
-def test_work_withdrawn_after_completion_is_noted(db: Any, tmp_path: Path) -> None:
+def test_work_withdrawn_after_completion_is_noted(db, tmp_path):
     made, _ = m.study(1, kind="write")
     part = m.working(made)
     row = single("mine-a", by=part.person, state="held").twin
@@ -151,7 +151,7 @@ def test_work_withdrawn_after_completion_is_noted(db: Any, tmp_path: Path) -> No
     )
 
 
-def test_export_of_a_generic_market_is_read(db: Any, tmp_path: Path) -> None:
+def test_export_of_a_generic_market_is_read(db, tmp_path):
     """The columns `paid` and `seconds` are optional."""
     made, _ = m.study(1, provider="generic")
     part = start_participation(made, m.arrival(made, submission=""))
@@ -163,7 +163,7 @@ def test_export_of_a_generic_market_is_read(db: Any, tmp_path: Path) -> None:
     assert "paid although no work was done" in compute_ledger(made).entries[0].notes
 
 
-def test_a_worker_returns_a_submission_on_request(db: Any, tmp_path: Path) -> None:
+def test_a_worker_returns_a_submission_on_request(db, tmp_path):
     """Without work and without a short code, the site asks for it: the work still counts."""
     made, _ = m.study(2)
     part, half = m.judged(made)
@@ -177,7 +177,7 @@ def test_a_worker_returns_a_submission_on_request(db: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])
-def test_two_submissions_of_a_worker_are_a_doubt(db: Any, tmp_path: Path, order: Any) -> None:
+def test_two_submissions_of_a_worker_are_a_doubt(db, tmp_path, order):
     """The link had no submission's id, so nobody knows which one is the work on the site."""
     made, _ = m.study(1, provider="generic")
     part = start_participation(made, m.arrival(made, submission=""))
@@ -211,7 +211,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("text", FAULTS, ids=lambda text: text.encode("utf-8", "replace")[-20:])
-def test_faulty_export_is_refused_with_its_line(site: Any, tmp_path: Path, text: str) -> None:
+def test_faulty_export_is_refused_with_its_line(site, tmp_path, text):
     file = tmp_path / "x.csv"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=r"x\.csv") as told:
@@ -219,7 +219,7 @@ def test_faulty_export_is_refused_with_its_line(site: Any, tmp_path: Path, text:
     assert FAULTS[text] in str(told.value)
 
 
-def test_a_table_of_ids_screens(db: Any, tmp_path: Path) -> None:
+def test_a_table_of_ids_screens(db, tmp_path):
     """A study admits the ids of a table's column; faults have their line."""
     table = tmp_path / "workers.csv"
     table.write_text("Worker ID,Approval rate\nAAAAAAAA1,99.5 %\nAAAAAAAA2,98 %\n")
@@ -244,9 +244,7 @@ def test_a_table_of_ids_screens(db: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_semicolons_and_tabs_are_read_as_separators(
-    db: Any, tmp_path: Path, separator: str
-) -> None:
+def test_semicolons_and_tabs_are_read_as_separators(db, tmp_path, separator):
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED")])
     rows = read_export(file, "prolific", "GBP")
     cells = csv.reader(file.read_text().splitlines())
@@ -257,7 +255,7 @@ def test_semicolons_and_tabs_are_read_as_separators(
     assert read_ids(tmp_path / "ids.csv", "generic") == ["AAAAAAAA1"]
 
 
-def test_number_of_places_can_be_changed(db: Any) -> None:
+def test_number_of_places_can_be_changed(db):
     """Half as many again may start."""
     made, _token = m.study(places=9)
     assert "places" in _run("show", made.name, "--places", "40")

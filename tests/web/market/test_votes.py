@@ -1,7 +1,5 @@
 """Workers' votes: they take a slot at once, and count after the market's confirmation."""
 
-from typing import Any
-
 import pytest
 
 from tests.web.judge.making import gold
@@ -17,7 +15,7 @@ from winosmith.web.people.models import get_pseudonym
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_vote_of_a_worker_takes_a_slot_but_decides_nothing(ann: Any) -> None:
+def test_vote_of_a_worker_takes_a_slot_but_decides_nothing(ann):
     _part, half = m.judged()
     assert fresh(half).state == "judging"
     assert lease_next_problem(ann) is None
@@ -28,7 +26,7 @@ def test_vote_of_a_worker_takes_a_slot_but_decides_nothing(ann: Any) -> None:
     assert not vote.excluded
 
 
-def test_ids_in_one_browser_never_get_the_same_problem() -> None:
+def test_ids_in_one_browser_never_get_the_same_problem():
     """Problems that were written or judged under one id are not given to another."""
     writing, _ = m.study(1, kind="write")
     judging, _ = m.study(9)
@@ -44,9 +42,7 @@ def test_ids_in_one_browser_never_get_the_same_problem() -> None:
 
 
 @pytest.mark.parametrize(("questions", "common"), [(2, 2), (4, 0)])
-def test_each_id_in_one_browser_has_its_own_training(
-    rules: Any, questions: int, common: int
-) -> None:
+def test_each_id_in_one_browser_has_its_own_training(rules, questions, common):
     """Questions are repeated only if too few others are left."""
     rules(training_questions=2, training_right=2, hold_pace_seconds=0)
     gold(questions)
@@ -60,7 +56,7 @@ def test_each_id_in_one_browser_has_its_own_training(
     assert len(asked[0] & asked[1]) == common
 
 
-def test_confirmed_votes_decide_once() -> None:
+def test_confirmed_votes_decide_once():
     made, _ = m.study(2)
     one, two = m.singles(2)
     part = m.working(made)
@@ -73,7 +69,7 @@ def test_confirmed_votes_decide_once() -> None:
     assert one.events.count() == events
 
 
-def test_rejected_votes_free_their_slots(ann: Any) -> None:
+def test_rejected_votes_free_their_slots(ann):
     """A rejection can be reversed."""
     part, half = m.judged(choice=1)
     assert exclude_paid_votes(part.pk, "rejected") == 1
@@ -86,7 +82,7 @@ def test_rejected_votes_free_their_slots(ann: Any) -> None:
     assert fresh(half).state == "rejected"  # one against one: no majority for the answer
 
 
-def test_rejecting_confirmed_votes_reopens_the_problem() -> None:
+def test_rejecting_confirmed_votes_reopens_the_problem():
     part, half = m.judged(m.study(1, trust=True)[0])
     assert fresh(half).state == "valid"  # the study trusts
     assert include_paid_votes(part.pk, "approved") == 0
@@ -94,7 +90,7 @@ def test_rejecting_confirmed_votes_reopens_the_problem() -> None:
     assert fresh(half).state == "judging"
 
 
-def test_problem_waits_for_its_provisional_votes(rules: Any, person: Any, ann: Any) -> None:
+def test_problem_waits_for_its_provisional_votes(rules, person, ann):
     rules(judges=3)
     made, _ = m.study(1)
     halves = m.singles(2)
@@ -111,7 +107,7 @@ def test_problem_waits_for_its_provisional_votes(rules: Any, person: Any, ann: A
     assert fresh(halves[0]).state == "valid"
 
 
-def test_market_cannot_include_votes_a_moderator_excluded(eva: Any, ann: Any) -> None:
+def test_market_cannot_include_votes_a_moderator_excluded(eva, ann):
     part, half = m.judged(choice=1)
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert include_paid_votes(part.pk, "approved") == 0
@@ -120,7 +116,7 @@ def test_market_cannot_include_votes_a_moderator_excluded(eva: Any, ann: Any) ->
     assert fresh(half).state == "valid"
 
 
-def test_moderator_cannot_include_votes_the_market_rejected(eva: Any) -> None:
+def test_moderator_cannot_include_votes_the_market_rejected(eva):
     """After the market's approval, they can be excluded and included like any other vote."""
     part, half = m.judged()
     exclude_paid_votes(part.pk, "rejected")
@@ -133,14 +129,14 @@ def test_moderator_cannot_include_votes_the_market_rejected(eva: Any) -> None:
     assert fresh(half).state == "valid"
 
 
-def test_reopened_problem_gets_no_slot_for_a_waiting_vote() -> None:
+def test_reopened_problem_gets_no_slot_for_a_waiting_vote():
     _part, half = m.judged()
     close_slots(half)
     open_slots(half)
     assert Slot.objects.filter(problem=half).count() == 1
 
 
-def test_undone_answer_does_not_count_as_work() -> None:
+def test_undone_answer_does_not_count_as_work():
     made, _ = m.study(2)
     part = m.working(made)
     m.twin(halves=1)
@@ -151,7 +147,7 @@ def test_undone_answer_does_not_count_as_work() -> None:
     assert count_finished_work(part) == 1
 
 
-def test_worker_gets_no_twin_again_in_a_later_study() -> None:
+def test_worker_gets_no_twin_again_in_a_later_study():
     """Each study gives the worker another pseudonym."""
     first, _ = m.study(1)
     second, _ = m.study(1)
@@ -167,7 +163,7 @@ def test_worker_gets_no_twin_again_in_a_later_study() -> None:
 
 
 @pytest.mark.parametrize("kind", ["judge", "write"])
-def test_no_problem_is_given_after_the_work_is_done(kind: str) -> None:
+def test_no_problem_is_given_after_the_work_is_done(kind):
     """In a study of writing, none is given at all."""
     made, _ = m.study(1, kind=kind)
     m.singles(3)

@@ -40,7 +40,7 @@ def _twins(part: Any, count: int) -> list[Any]:
     return made
 
 
-def test_code_is_shown_only_after_all_work_is_stored(db: Any, visit: Any) -> None:
+def test_code_is_shown_only_after_all_work_is_stored(db, visit):
     """After that, no answer can be undone."""
     made, _ = m.study(2)
     part = m.working(made)
@@ -63,7 +63,7 @@ def test_code_is_shown_only_after_all_work_is_stored(db: Any, visit: Any) -> Non
     assert part.seconds is not None
 
 
-def test_worker_can_end_early_if_no_work_is_left(db: Any, visit: Any) -> None:
+def test_worker_can_end_early_if_no_work_is_left(db, visit):
     """A study may have another code for partial work. There is no code for no work."""
     made, _ = m.study(2, short_code="PART1")
     plain, _ = m.study(2)
@@ -88,7 +88,7 @@ def test_worker_can_end_early_if_no_work_is_left(db: Any, visit: Any) -> None:
     assert "DONE1" not in page
 
 
-def test_leaving_a_study_frees_the_held_problem(db: Any, ann: Any, visit: Any) -> None:
+def test_leaving_a_study_frees_the_held_problem(db, ann, visit):
     made, _ = m.study(2)
     m.singles(2)
     part = m.working(made)
@@ -101,7 +101,7 @@ def test_leaving_a_study_frees_the_held_problem(db: Any, ann: Any, visit: Any) -
     assert m.give(ann)
 
 
-def test_returned_or_rejected_worker_sees_no_code(db: Any, visit: Any) -> None:
+def test_returned_or_rejected_worker_sees_no_code(db, visit):
     part, _half = m.judged()
     finish_participation(part)
     browser = visit(part.person)
@@ -113,7 +113,7 @@ def test_returned_or_rejected_worker_sees_no_code(db: Any, visit: Any) -> None:
         assert "DONE1" not in page
 
 
-def test_workers_get_individual_codes_if_the_study_has_none(db: Any) -> None:
+def test_workers_get_individual_codes_if_the_study_has_none(db):
     """So nobody can pass on the code of another worker."""
     made, _ = m.study(1, provider="generic", code="")
     codes = set()
@@ -127,7 +127,7 @@ def test_workers_get_individual_codes_if_the_study_has_none(db: Any) -> None:
     assert all(len(code) == 10 for code in codes)
 
 
-def test_twins_count_as_work_until_they_are_withdrawn(db: Any, visit: Any) -> None:
+def test_twins_count_as_work_until_they_are_withdrawn(db, visit):
     """Only twins since the start count. They are on hold for a moderator first."""
     made, _ = m.study(2, kind="write")
     part = m.working(made)
@@ -148,7 +148,7 @@ def test_twins_count_as_work_until_they_are_withdrawn(db: Any, visit: Any) -> No
     assert "1 of 2" in browser.get("/write/").content.decode()
 
 
-def test_perturbed_problems_do_not_count_as_twins(db: Any) -> None:
+def test_perturbed_problems_do_not_count_as_twins(db):
     """A twin counts even if somebody else perturbs it."""
     made, _ = m.study(1, kind="write")
     part = m.working(made)
@@ -160,14 +160,14 @@ def test_perturbed_problems_do_not_count_as_twins(db: Any) -> None:
     assert measure_workload(part).done == 1
 
 
-def test_long_gaps_count_only_up_to_the_maximum(site: Any) -> None:
+def test_long_gaps_count_only_up_to_the_maximum(site):
     at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31, 32)]
     assert sum_work_seconds(at, timedelta(minutes=5)) == 60 + 300 + 60
     assert sum_work_seconds(reversed(at), timedelta(minutes=5)) == 420
     assert sum_work_seconds(at[:1], timedelta(minutes=5)) == 0
 
 
-def test_paused_worker_gets_no_problem_but_can_end(db: Any, visit: Any) -> None:
+def test_paused_worker_gets_no_problem_but_can_end(db, visit):
     made, _ = m.study(3)
     m.singles(3)
     part = m.working(made)

@@ -13,7 +13,7 @@ def _path(model: Any, page: str) -> str:
     return f"/admin/tables/{model._meta.app_label}/{model._meta.model_name}/{page}"
 
 
-def test_admin_shows_every_table_read_only(adam: Any, twin: Any, visit: Any, do: Any) -> None:
+def test_admin_shows_every_table_read_only(adam, twin, visit, do):
     """Only documents can be added."""
     names = visit(adam).get("/admin/tables/").content.decode()
     assert "indexed sentences" in names.lower()
@@ -44,7 +44,7 @@ def test_admin_shows_every_table_read_only(adam: Any, twin: Any, visit: Any, do:
     assert half.state == "held"
 
 
-def test_admin_lists_refuse_filters_in_the_address(adam: Any, visit: Any, person: Any) -> None:
+def test_admin_lists_refuse_filters_in_the_address(adam, visit, person):
     """Filters such as `password__startswith` would reveal secrets letter by letter."""
     person("ann", email="ann@example.org")
     asked = ("password__startswith=", "salt__gt=0", "email=ann@example.org", "name__regex=a",
@@ -54,7 +54,7 @@ def test_admin_lists_refuse_filters_in_the_address(adam: Any, visit: Any, person
     assert visit(adam).get("/admin/tables/people/person/?o=-1&p=1").status_code == 200
 
 
-def test_new_document_text_becomes_a_new_version(adam: Any, visit: Any) -> None:
+def test_new_document_text_becomes_a_new_version(adam, visit):
     before = Document.objects.filter(kind="consent").count()
     client, path = visit(adam), _path(Document, "add/")
     sent = {"kind": "consent", "text": "We keep what you write."}
@@ -68,7 +68,7 @@ def test_new_document_text_becomes_a_new_version(adam: Any, visit: Any) -> None:
     assert Document.objects.filter(kind="consent").count() == before + 1
 
 
-def test_admin_log_in_redirects_to_that_of_the_site(adam: Any, visit: Any) -> None:
+def test_admin_log_in_redirects_to_that_of_the_site(adam, visit):
     """Django's own log-in form would bypass the site's limit on attempts."""
     client = visit()
     sent = {"username": "adam", "password": "twins-and-cups"}

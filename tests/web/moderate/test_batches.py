@@ -26,7 +26,7 @@ def _start_batch(person: Any, action: str, query: str, reason: str = "a sweep") 
     )
 
 
-def test_batch_changes_all_matching_problems_in_chunks(eva: Any, twin: Any) -> None:
+def test_batch_changes_all_matching_problems_in_chunks(eva, twin):
     for _ in range(50):
         twin(domain="social")
     twin(domain="physical")
@@ -39,16 +39,14 @@ def test_batch_changes_all_matching_problems_in_chunks(eva: Any, twin: Any) -> N
     assert Event.objects.filter(batch=batch.mark).count() == 100
 
 
-def test_small_batch_runs_without_the_worker(eva: Any, twin: Any) -> None:
+def test_small_batch_runs_without_the_worker(eva, twin):
     half = twin()[0]
     batch = _start_batch(eva, "withdraw", "state=held")
     assert (fresh(half).state, batch.job, batch.done) == ("withdrawn", None, 2)
     assert not Job.objects.exists()
 
 
-def test_batch_skips_problems_added_or_changed_since(
-    max_: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_batch_skips_problems_added_or_changed_since(max_, eva, twin, do):
     """Only those that changed are reported."""
     for _ in range(CHUNK // 2):
         twin(state="judging")
@@ -83,7 +81,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def test_interrupted_batch_resumes_and_repeats_nothing(eva: Any, twin: Any, killed: Any) -> None:
+def test_interrupted_batch_resumes_and_repeats_nothing(eva, twin, killed):
     for _ in range(2 * CHUNK):
         twin()
     batch = _start_batch(eva, "let-through", "state=held")
@@ -95,7 +93,7 @@ def test_interrupted_batch_resumes_and_repeats_nothing(eva: Any, twin: Any, kill
     assert events.count() == events.values("problem").distinct().count() == 4 * CHUNK
 
 
-def test_stopped_batch_can_be_resumed_or_undone(max_: Any, eva: Any, twin: Any) -> None:
+def test_stopped_batch_can_be_resumed_or_undone(max_, eva, twin):
     """Any moderator can do so, but an undone batch can't be resumed."""
     for _ in range(CHUNK):
         twin()
@@ -119,12 +117,12 @@ def test_stopped_batch_can_be_resumed_or_undone(max_: Any, eva: Any, twin: Any) 
     assert fresh(batch.job).error == "This action has already been undone."
 
 
-def test_action_without_problems_is_refused(eva: Any, do: Any) -> None:
+def test_action_without_problems_is_refused(eva, do):
     with pytest.raises(InputError, match="at least one"):
         do(eva, "withdraw")
 
 
-def test_batch_stops_when_its_moderator_is_demoted(eva: Any, twin: Any) -> None:
+def test_batch_stops_when_its_moderator_is_demoted(eva, twin):
     for _ in range(CHUNK // 2 + 1):
         half = twin()[0]
     batch = _start_batch(eva, "withdraw", "state=held")

@@ -1,7 +1,5 @@
 """Decisions on single problems: who may decide, in which states, the log, and appeals."""
 
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
@@ -35,9 +33,7 @@ from winosmith.web.problems.states import get_public_problems, move
         ("reopen", "valid", "judging"),
     ],
 )
-def test_action_changes_the_state_and_is_logged(
-    eva: Any, twin: Any, do: Any, action: str, before: str, after: str
-) -> None:
+def test_action_changes_the_state_and_is_logged(eva, twin, do, action, before, after):
     half, other = twin(state=before)
     batch = do(eva, action, half, reason="a plain reason")
     event = half.events.get()
@@ -63,9 +59,7 @@ def test_action_changes_the_state_and_is_logged(
         ("lift", "valid"),
     ],
 )
-def test_action_in_a_wrong_state_is_refused(
-    eva: Any, twin: Any, do: Any, action: str, state: str
-) -> None:
+def test_action_in_a_wrong_state_is_refused(eva, twin, do, action, state):
     half = twin(state=state)[0]
     with pytest.raises(InputError, match=half.ref):
         do(eva, action, half)
@@ -73,9 +67,7 @@ def test_action_in_a_wrong_state_is_refused(
     assert not Event.objects.exists()
 
 
-def test_approval_opens_slots_and_hold_closes_them(
-    ann: Any, bob: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_approval_opens_slots_and_hold_closes_them(ann, bob, eva, twin, do):
     half = twin()[0]
     assert lease_next_problem(bob) is None
     do(eva, "let-through", half)
@@ -84,7 +76,7 @@ def test_approval_opens_slots_and_hold_closes_them(
     assert lease_next_problem(ann) is None
 
 
-def test_moderators_cannot_decide_on_own_problems(eva: Any, twin: Any, do: Any, adam: Any) -> None:
+def test_moderators_cannot_decide_on_own_problems(eva, twin, do, adam):
     """A batch skips and reports them."""
     for who in (eva, adam):
         own, foreign = twin(who)[0], twin()[0]
@@ -105,9 +97,7 @@ def test_moderators_cannot_decide_on_own_problems(eva: Any, twin: Any, do: Any, 
         *(({"is_moderator": True}, reason, "reason") for reason in ("", "   ", "x" * 2001)),
     ],
 )
-def test_only_active_moderators_can_decide_and_need_a_reason(
-    person: Any, twin: Any, do: Any, role: dict[str, bool], reason: str, why: str
-) -> None:
+def test_only_active_moderators_can_decide_and_need_a_reason(person, twin, do, role, reason, why):
     half = twin()[0]
     with pytest.raises(InputError, match=why):
         do(person("ann", **role), "withdraw", half, reason=reason)
@@ -115,7 +105,7 @@ def test_only_active_moderators_can_decide_and_need_a_reason(
     assert not half.events.exists()
 
 
-def test_restored_problem_returns_to_its_previous_state(eva: Any, twin: Any, do: Any) -> None:
+def test_restored_problem_returns_to_its_previous_state(eva, twin, do):
     for state in ("held", "judging", "valid", "rejected"):
         half = twin(state=state)[0]
         for _ in range(2):
@@ -124,9 +114,7 @@ def test_restored_problem_returns_to_its_previous_state(eva: Any, twin: Any, do:
             assert fresh(half).state == state
 
 
-def test_problem_withdrawn_by_contributor_cannot_be_restored(
-    ann: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_problem_withdrawn_by_contributor_cannot_be_restored(ann, eva, twin, do):
     """Neither can a problem of an erased contributor."""
     half, other = twin(ann, state="valid")
     move(half, "withdrawn", actor=ann, kind="withdraw", reason="mine")
@@ -139,7 +127,7 @@ def test_problem_withdrawn_by_contributor_cannot_be_restored(
         do(eva, "restore", other)
 
 
-def test_embargo_hides_a_problem_until_it_is_lifted(eva: Any, twin: Any, do: Any) -> None:
+def test_embargo_hides_a_problem_until_it_is_lifted(eva, twin, do):
     half = twin(state="valid")[0]
     do(eva, "embargo", half)
     assert not get_public_problems().filter(pk=half.pk).exists()
@@ -150,7 +138,7 @@ def test_embargo_hides_a_problem_until_it_is_lifted(eva: Any, twin: Any, do: Any
     assert list(half.events.order_by("pk").values_list("kind", flat=True)) == ["embargo", "lift"]
 
 
-def test_gold_can_only_be_withdrawn_and_restored(eva: Any, twin: Any, do: Any) -> None:
+def test_gold_can_only_be_withdrawn_and_restored(eva, twin, do):
     half = twin(state="valid", gold=True)[0]
     for action in ("reject", "reopen", "embargo"):
         with pytest.raises(InputError, match="gold question"):
@@ -159,9 +147,7 @@ def test_gold_can_only_be_withdrawn_and_restored(eva: Any, twin: Any, do: Any) -
     do(eva, "restore", half)
 
 
-def test_only_one_of_simultaneous_decisions_is_stored(
-    database: Any, person: Any, twin: Any
-) -> None:
+def test_only_one_of_simultaneous_decisions_is_stored(database, person, twin):
     """The other moderators get an error with that decision."""
     people = [person(f"eva{n}", is_moderator=True) for n in range(16)]
     half = twin()[0]
@@ -179,9 +165,7 @@ def test_only_one_of_simultaneous_decisions_is_stored(
     assert sorted(results) == sorted([event.kind, *["told"] * 15])
 
 
-def test_second_appeal_is_refused_until_the_first_is_declined(
-    ann: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_second_appeal_is_refused_until_the_first_is_declined(ann, eva, twin, do):
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     with pytest.raises(InputError, match="already"):
@@ -196,9 +180,7 @@ def test_second_appeal_is_refused_until_the_first_is_declined(
 
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
-def test_appeal_is_offered_as_reason_only_if_all_have_one(
-    ann: Any, eva: Any, twin: Any, visit: Any, action: str
-) -> None:
+def test_appeal_is_offered_as_reason_only_if_all_have_one(ann, eva, twin, visit, action):
     halves = twin(ann, state="rejected")
     appeal(ann, halves[0], "It is about weight.")
     browser, picks = visit(eva), [f"{half.ref}:0" for half in halves]
@@ -210,7 +192,7 @@ def test_appeal_is_offered_as_reason_only_if_all_have_one(
 
 
 @pytest.mark.parametrize("action", ["accept", "reopen"])
-def test_granting_an_appeal_closes_it(ann: Any, eva: Any, twin: Any, do: Any, action: str) -> None:
+def test_granting_an_appeal_closes_it(ann, eva, twin, do, action):
     half = twin(ann, state="rejected")[0]
     made = appeal(ann, half, "Look again.")
     do(eva, action, half)
@@ -219,7 +201,7 @@ def test_granting_an_appeal_closes_it(ann: Any, eva: Any, twin: Any, do: Any, ac
     assert made.answer.kind == action
 
 
-def test_only_contributors_can_appeal_decisions_of_others(bob: Any, ann: Any, twin: Any) -> None:
+def test_only_contributors_can_appeal_decisions_of_others(bob, ann, twin):
     """The text must have 1 to 2000 characters."""
     rejected, own = twin(ann, state="rejected")
     move(own, "withdrawn", actor=ann, kind="withdraw")
@@ -231,7 +213,7 @@ def test_only_contributors_can_appeal_decisions_of_others(bob: Any, ann: Any, tw
             appeal(ann, rejected, text)
 
 
-def test_simultaneous_appeals_are_stored_once(database: Any, ann: Any, twin: Any) -> None:
+def test_simultaneous_appeals_are_stored_once(database, ann, twin):
     half = twin(ann, state="rejected")[0]
     found = at_once(lambda _: appeal(ann, half, "Look again."), range(8), but=InputError)
     assert sum(isinstance(one, InputError) for one in found) == 7

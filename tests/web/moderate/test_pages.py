@@ -30,15 +30,13 @@ def _sent(half: Any, action: str = "withdraw", key: str = KEY, **more: str) -> d
     return {"key": key, "action": action, "pick": _pick(half), "preset": "0", **more}
 
 
-def test_unknown_names_and_marks_give_404(eva: Any, visit: Any) -> None:
+def test_unknown_names_and_marks_give_404(eva, visit):
     client = visit(eva)
     for page in ("problems/none/", "batches/none/", "people/p-000000000000/", "ask/?action=x"):
         assert client.get(f"/moderate/{page}").status_code == 404
 
 
-def test_problem_page_shows_hints_and_votes_without_names(
-    bob: Any, ann: Any, eva: Any, twin: Any, visit: Any
-) -> None:
+def test_problem_page_shows_hints_and_votes_without_names(bob, ann, eva, twin, visit):
     half, other = twin(ann, state="judging", hints=["names: Ada Lovelace"])
     near = twin(state="rejected")[0]
     index_problems(near)
@@ -54,8 +52,8 @@ def test_problem_page_shows_hints_and_votes_without_names(
     "page", ["/moderate/problems/{}/", "/problems/{}/", "/moderate/?state=judging"]
 )
 def test_moderator_judges_neither_half_on_a_page_that_they_read(
-    rules: Any, person: Any, bob: Any, twin: Any, visit: Any, page: str
-) -> None:
+    rules, person, bob, twin, visit, page
+):
     """Even if one person may judge both halves: the page shows both answers."""
     rules(both_halves=True)
     moderator = person("both", is_moderator=True, is_judge=True)
@@ -67,7 +65,7 @@ def test_moderator_judges_neither_half_on_a_page_that_they_read(
     assert lease_next_problem(bob) is not None
 
 
-def test_form_submitted_three_times_acts_once(eva: Any, twin: Any, visit: Any) -> None:
+def test_form_submitted_three_times_acts_once(eva, twin, visit):
     half = twin()[0]
     client = visit(eva)
     sent = _sent(half, text="in my words", back="/moderate/?state=held&done=old")
@@ -81,9 +79,7 @@ def test_form_submitted_three_times_acts_once(eva: Any, twin: Any, visit: Any) -
     assert "Undo" in client.get(answers[0]["Location"]).content.decode()
 
 
-def test_form_of_an_outdated_page_gets_409(
-    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
-) -> None:
+def test_form_of_an_outdated_page_gets_409(eva, max_, twin, visit, do):
     """The page shows the first decision, and its form can be submitted."""
     half = twin()[0]
     sent = _sent(half, text="my own words")
@@ -108,7 +104,7 @@ def _get_confirmation(client: Any) -> tuple[str, dict[str, str]]:
     return page, dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
 
 
-def test_action_on_all_matches_is_confirmed_and_undone(eva: Any, twin: Any, visit: Any) -> None:
+def test_action_on_all_matches_is_confirmed_and_undone(eva, twin, visit):
     for _ in range(3):
         twin(state="valid")
     twin(state="rejected")
@@ -122,9 +118,7 @@ def test_action_on_all_matches_is_confirmed_and_undone(eva: Any, twin: Any, visi
     assert Problem.objects.filter(state="valid").count() == 6
 
 
-def test_changed_count_must_be_confirmed_again(
-    eva: Any, max_: Any, twin: Any, visit: Any, do: Any
-) -> None:
+def test_changed_count_must_be_confirmed_again(eva, max_, twin, visit, do):
     halves = twin(state="valid")
     client = visit(eva)
     _page, fields = _get_confirmation(client)
@@ -136,14 +130,12 @@ def test_changed_count_must_be_confirmed_again(
 
 
 @pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example/moderate/", "/admin/"])
-def test_foreign_return_address_is_replaced_by_the_queue(
-    eva: Any, twin: Any, visit: Any, back: str
-) -> None:
+def test_foreign_return_address_is_replaced_by_the_queue(eva, twin, visit, back):
     answer = visit(eva).post("/moderate/act/", _sent(twin()[0], back=back))
     assert answer["Location"].startswith("/moderate/?done=")
 
 
-def test_log_csv_escapes_formulas(eva: Any, max_: Any, twin: Any, visit: Any, do: Any) -> None:
+def test_log_csv_escapes_formulas(eva, max_, twin, visit, do):
     half = twin()[0]
     do(eva, "withdraw", half, reason='=HYPERLINK("http://evil.example")')
     answer = visit(max_).get("/moderate/log.csv?what=withdraw")
@@ -155,9 +147,7 @@ def test_log_csv_escapes_formulas(eva: Any, max_: Any, twin: Any, visit: Any, do
     assert rows[0]["reason"].startswith("'=")
 
 
-def test_log_filters_by_person_action_problem_and_day(
-    ann: Any, eva: Any, twin: Any, visit: Any, do: Any
-) -> None:
+def test_log_filters_by_person_action_problem_and_day(ann, eva, twin, visit, do):
     half, other = twin(ann, state="judging")
     move(half, "rejected", actor=None, kind="verdict")
     do(eva, "accept", half)
@@ -181,7 +171,7 @@ def test_log_filters_by_person_action_problem_and_day(
     assert '<option value="import">imported</option>' in page
 
 
-def test_only_admins_see_and_find_names(person: Any, adam: Any, eva: Any, visit: Any) -> None:
+def test_only_admins_see_and_find_names(person, adam, eva, visit):
     ann = person("ann-of-the-hills")
     path = f"/moderate/people/{get_pseudonym(ann)}/"
     browser = visit(eva)
@@ -192,7 +182,7 @@ def test_only_admins_see_and_find_names(person: Any, adam: Any, eva: Any, visit:
     assert "ann-of-the-hills" in visit(adam).get(path).content.decode()
 
 
-def test_appointment_form_acts_once(bob: Any, eva: Any, visit: Any) -> None:
+def test_appointment_form_acts_once(bob, eva, visit):
     client, path = visit(eva), f"/moderate/people/{get_pseudonym(bob)}/appoint/"
     assert client.post(path, {"key": KEY, "kind": "judge", "reason": " "}).status_code == 422
     for _ in range(2):
@@ -202,7 +192,7 @@ def test_appointment_form_acts_once(bob: Any, eva: Any, visit: Any) -> None:
     assert (fresh(bob).is_judge, bob.appointments.count()) == (True, 1)
 
 
-def test_contest_is_settled_once(bob: Any, eva: Any, max_: Any, twin: Any, visit: Any) -> None:
+def test_contest_is_settled_once(bob, eva, max_, twin, visit):
     half = twin(state="held")[0]
     question = add_gold(half, "A big cup does not fit.")
     slot = vote(bob, half, 1, gold=True, right=False)
@@ -221,9 +211,7 @@ def test_contest_is_settled_once(bob: Any, eva: Any, max_: Any, twin: Any, visit
 @pytest.mark.parametrize(
     ("action", "chosen"), [("let-through", 1), ("reject", 0), ("withdraw", 0), ("accept", 0)]
 )
-def test_no_reason_is_preselected_for_decisions_against_people(
-    twin: Any, eva: Any, visit: Any, action: str, chosen: int
-) -> None:
+def test_no_reason_is_preselected_for_decisions_against_people(twin, eva, visit, action, chosen):
     """Accepting a problem goes against the judges."""
     one, _ = twin()
     client = visit(eva)

@@ -44,7 +44,7 @@ def _halves(twin: Any, n: int) -> list[Any]:
     return [twin(None, state="rejected")[0] for _ in range(n)]
 
 
-def test_pairs_count_each_shared_problem_once(database: Any, person: Any, twin: Any) -> None:
+def test_pairs_count_each_shared_problem_once(database, person, twin):
     """Votes that are excluded, open, or on gold don't count."""
     ann, bob, cem = (person(name) for name in ("ann", "bob", "cem"))
     for at, half in enumerate(_halves(twin, 20)):
@@ -65,9 +65,7 @@ def test_pairs_count_each_shared_problem_once(database: Any, person: Any, twin: 
     assert pair.kappa == pytest.approx((0.9 - 0.45) / 0.55)
 
 
-def test_page_of_a_judge_has_those_with_most_shared_problems(
-    person: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_of_a_judge_has_those_with_most_shared_problems(person, twin, monkeypatch):
     """At most MAX_JUDGES judges are on a page."""
     monkeypatch.setattr(people, "MAX_JUDGES", 2)
     ann, bob, cem, dora = (person(name) for name in ("ann", "bob", "cem", "dora"))
@@ -82,7 +80,7 @@ def test_page_of_a_judge_has_those_with_most_shared_problems(
     assert shown(ann) == {get_pseudonym(ann), get_pseudonym(bob)}
 
 
-def test_erased_judges_are_in_no_pair(ann: Any, bob: Any, twin: Any) -> None:
+def test_erased_judges_are_in_no_pair(ann, bob, twin):
     for half in _halves(twin, 20):
         vote(ann, half, 0, 1)
         vote(bob, half, 0, 2)
@@ -101,7 +99,7 @@ TABLES = st.fixed_dictionaries({(a, b): TABLE for a in range(4) for b in range(a
 
 @given(TABLES)
 @examples(40)
-def test_kappa_equals_that_of_statsmodels(site: Any, tables: Tables) -> None:
+def test_kappa_equals_that_of_statsmodels(site, tables):
     """Pairs are sorted by kappa.
 
     If each problem counts twice, kappa stays the same and intervals are narrower.
@@ -127,7 +125,7 @@ def test_kappa_equals_that_of_statsmodels(site: Any, tables: Tables) -> None:
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.6, 0.9])
-def test_kappa_intervals_cover_about_95_percent(site: Any, kappa: float) -> None:
+def test_kappa_intervals_cover_about_95_percent(site, kappa):
     shares = np.array([0.4, 0.6])
     both = (1 - kappa) * np.outer(shares, shares) + kappa * np.diag(shares)
     rng = np.random.default_rng(7)
@@ -142,9 +140,7 @@ def test_kappa_intervals_cover_about_95_percent(site: Any, kappa: float) -> None
         assert 0.92 < inside < 0.98
 
 
-def test_agreement_page_and_csv_contain_only_pseudonyms(
-    person: Any, eva: Any, twin: Any, visit: Any
-) -> None:
+def test_agreement_page_and_csv_contain_only_pseudonyms(person, eva, twin, visit):
     names = [text for text in TEXTS if "<" in text or text.startswith(("=", "@"))][:3]
     judges = [person(name[:60]) for name in (*names, "cem", "dora")]
     for at, half in enumerate(_halves(twin, 40)):
@@ -168,7 +164,7 @@ def test_agreement_page_and_csv_contain_only_pseudonyms(
     assert "Nobody has this name or pseudonym." in none
 
 
-def test_query_count_does_not_grow_with_judges(person: Any, twin: Any) -> None:
+def test_query_count_does_not_grow_with_judges(person, twin):
     halves = _halves(twin, 20)
 
     def asked(names: str) -> int:
@@ -204,7 +200,7 @@ def crowd(person: Any, ann: Any, bob: Any, twin: Any) -> dict[str, Any]:
     return {one.name: one for one in (ann, bob, *judges)}
 
 
-def test_list_of_people_equals_their_own_records(crowd: dict[str, Any]) -> None:
+def test_list_of_people_equals_their_own_records(crowd):
     shown = {one["person"].name: one for one in get_member_page()[0]}
     assert shown == {name: list_members([person])[0] for name, person in crowd.items()}
     wrote = {name: one["written"] for name, one in shown.items() if one["written"].total}
@@ -221,7 +217,7 @@ def test_list_of_people_equals_their_own_records(crowd: dict[str, Any]) -> None:
     assert not any(one["judged"].held for one in shown.values())
 
 
-def test_query_count_of_the_list_does_not_grow_with_people(person: Any, twin: Any) -> None:
+def test_query_count_of_the_list_does_not_grow_with_people(person, twin):
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
             get_member_page()
@@ -235,9 +231,7 @@ def test_query_count_of_the_list_does_not_grow_with_people(person: Any, twin: An
     assert asked() == few
 
 
-def test_counts_of_prolific_contributors_are_cached(
-    ann: Any, bob: Any, twin: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_of_prolific_contributors_are_cached(ann, bob, twin, monkeypatch):
     """The counts of other contributors are always current."""
     monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 3)
     for who, times in ((ann, 2), (bob, 1)):
@@ -253,7 +247,7 @@ def test_counts_of_prolific_contributors_are_cached(
     assert sorted(problems()) == [4, 4]
 
 
-def test_moderators_grant_and_revoke_the_judge_role(eva: Any, bob: Any) -> None:
+def test_moderators_grant_and_revoke_the_judge_role(eva, bob):
     change_person(eva, bob, "judge", "reads well")
     assert fresh(bob).is_judge
     change_person(eva, bob, "no-judge", "asked for it")
@@ -265,9 +259,7 @@ def test_moderators_grant_and_revoke_the_judge_role(eva: Any, bob: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["judge", "no-judge", "moderator", "no-moderator", "pause"])
-def test_moderators_cannot_change_admins_visitors_or_themselves(
-    eva: Any, kind: str, adam: Any
-) -> None:
+def test_moderators_cannot_change_admins_visitors_or_themselves(eva, kind, adam):
     other = Person.objects.create_user("abel", is_superuser=True)
     visitor = Person.objects.create_anonymous()
     for who, whom in ((eva, adam), (eva, eva), (adam, adam), (adam, other), (eva, visitor)):
@@ -276,9 +268,7 @@ def test_moderators_cannot_change_admins_visitors_or_themselves(
 
 
 @pytest.mark.parametrize("kind", ["moderator", "no-moderator"])
-def test_only_admins_grant_and_revoke_the_moderator_role(
-    person: Any, eva: Any, kind: str, adam: Any
-) -> None:
+def test_only_admins_grant_and_revoke_the_moderator_role(person, eva, kind, adam):
     bob = person("bob", is_moderator=kind == "no-moderator")
     with pytest.raises(InputError, match="can’t make this change"):
         change_person(eva, bob, kind, "because")
@@ -286,7 +276,7 @@ def test_only_admins_grant_and_revoke_the_moderator_role(
     assert fresh(bob).is_moderator == (kind == "moderator")
 
 
-def test_paused_judge_gets_no_problem_until_resumed(bob: Any, eva: Any, twin: Any, do: Any) -> None:
+def test_paused_judge_gets_no_problem_until_resumed(bob, eva, twin, do):
     do(eva, "let-through", twin()[0])
     change_person(eva, bob, "pause", "gold missed")
     assert lease_next_problem(bob) is None
@@ -296,9 +286,7 @@ def test_paused_judge_gets_no_problem_until_resumed(bob: Any, eva: Any, twin: An
     assert lease_next_problem(bob) is not None
 
 
-def test_page_of_a_person_says_if_everyone_can_judge(
-    rules: Any, bob: Any, eva: Any, visit: Any
-) -> None:
+def test_page_of_a_person_says_if_everyone_can_judge(rules, bob, eva, visit):
     """Then revoking the judge role has no effect; only a hold stops the person."""
     said = "Anyone with an account can judge on this site, even without the judge role."
     for everybody in (True, False):
@@ -318,7 +306,7 @@ def _excluded(judge: Any) -> int:
     return Slot.objects.filter(holder=judge, excluded=True).count()
 
 
-def test_worker_excludes_many_votes(six_votes: None, eva: Any, bob: Any, visit: Any) -> None:
+def test_worker_excludes_many_votes(six_votes, eva, bob, visit):
     """The judge's page shows the progress. Any moderator can stop and resume the job."""
     path = f"/moderate/people/{get_pseudonym(bob)}/"
     form = {"key": os.urandom(16).hex(), "kind": "exclude", "reason": "guesses"}
@@ -339,9 +327,7 @@ def test_worker_excludes_many_votes(six_votes: None, eva: Any, bob: Any, visit: 
     assert Job.objects.values_list("state", "done").get() == ("done", 6)
 
 
-def test_overruled_decision_changes_nothing_when_run_again(
-    six_votes: None, eva: Any, bob: Any
-) -> None:
+def test_overruled_decision_changes_nothing_when_run_again(six_votes, eva, bob):
     """A decision applies only to votes that were given before it."""
     first = change_person(eva, bob, "exclude", "guesses")
     work_off()

@@ -32,9 +32,7 @@ def _refs(query: str) -> set[str]:
 
 
 @pytest.mark.parametrize("rare", [1, 1000])
-def test_filters_find_only_matching_problems(
-    database: Any, ann: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
-) -> None:
+def test_filters_find_only_matching_problems(database, ann, twin, monkeypatch, rare):
     """Rare and common words and domains take different queries; the results are the same."""
     monkeypatch.setattr(search, "RARE", rare)
     monkeypatch.setattr(queue, "RARE_LIMIT", rare)
@@ -67,7 +65,7 @@ def test_filters_find_only_matching_problems(
 
 
 @pytest.mark.parametrize("oldest", ["", "1"])
-def test_pages_contain_each_problem_once_in_order(twin: Any, oldest: str) -> None:
+def test_pages_contain_each_problem_once_in_order(twin, oldest):
     """Several problems have the same time."""
     now = timezone.now()
     for n in range(6):
@@ -96,19 +94,19 @@ def _after(query: str) -> str:
 
 
 @pytest.mark.parametrize("mark", ["x", "-", "--1", "-x", "9" * 18])
-def test_invalid_page_mark_shows_the_first_page(twin: Any, mark: str) -> None:
+def test_invalid_page_mark_shows_the_first_page(twin, mark):
     twin()
     assert len(get_page(QueueFilters.read("state=held"), mark).problems) == 2
 
 
-def test_filters_round_trip_through_the_query() -> None:
+def test_filters_round_trip_through_the_query():
     """Unknown values are ignored."""
     where = QueueFilters.read("state=valid&text=a%26b&age=week&only=nonsense&oldest=1")
     assert (where.only, where.text) == ("", "a&b")
     assert QueueFilters.read(where.make_query()) == where
 
 
-def test_search_finds_only_the_current_text(twin: Any) -> None:
+def test_search_finds_only_the_current_text(twin):
     """An erasure, for example, changes texts."""
     half = twin(state="withdrawn")[0]
     half.sentence = "erased"
@@ -117,7 +115,7 @@ def test_search_finds_only_the_current_text(twin: Any) -> None:
     assert half.ref not in _refs("text=shelf")
 
 
-def test_queue_pages_are_read_from_an_index() -> None:
+def test_queue_pages_are_read_from_an_index():
     for query in (
         "state=held",
         "state=",
@@ -137,7 +135,7 @@ def test_queue_pages_are_read_from_an_index() -> None:
         assert "problems_problem USING INDEX moderate_" in plan
 
 
-def test_queue_filters_by_kind(database: Any, twin: Any) -> None:
+def test_queue_filters_by_kind(database, twin):
     halves = {problem.ref for problem in twin()}
     top = root(state="rejected")
     made = [child(top, state="held"), child(top, new=("fit", "belong"))]
@@ -147,7 +145,7 @@ def test_queue_filters_by_kind(database: Any, twin: Any) -> None:
     assert _refs("kind=perturbed&state=held") == {made[0].ref}
 
 
-def test_queue_filters_by_family(database: Any, ann: Any, bob: Any) -> None:
+def test_queue_filters_by_family(database, ann, bob):
     """Any problem selects its family. With a contributor, only their problems are found."""
     top, other = root(ann), root(bob)
     one = child(top, bob, state="held")
@@ -161,9 +159,7 @@ def test_queue_filters_by_family(database: Any, ann: Any, bob: Any) -> None:
     assert _refs(f"family={lone.ref}") == {lone.ref}
 
 
-def test_batch_changes_only_one_persons_versions_of_a_family(
-    database: Any, eva: Any, ann: Any, bob: Any
-) -> None:
+def test_batch_changes_only_one_persons_versions_of_a_family(database, eva, ann, bob):
     top, other = root(ann), root(ann)
     one = child(top, bob, state="judging")
     two = child(one, bob, new=("fit", "belong"))
@@ -185,7 +181,7 @@ def test_batch_changes_only_one_persons_versions_of_a_family(
     assert kinds == ["withdraw", "undo"]
 
 
-def test_version_page_shows_the_path_from_the_root(ann: Any, eva: Any, visit: Any) -> None:
+def test_version_page_shows_the_path_from_the_root(ann, eva, visit):
     top = root()
     middle = child(top, new=("not fit", "barely fit"), state="rejected")
     made = child(middle, ann, new=("big", "large"), state="held", declared=3)
@@ -204,7 +200,7 @@ def test_version_page_shows_the_path_from_the_root(ann: Any, eva: Any, visit: An
     assert f"family={top.ref}&amp;by={get_pseudonym(ann)}" in page
 
 
-def test_similar_sentences_of_the_family_are_not_listed(eva: Any, visit: Any) -> None:
+def test_similar_sentences_of_the_family_are_not_listed(eva, visit):
     """Versions of one family are always similar."""
     top = root()
     kin = child(top, new=("big", "huge"))
@@ -224,7 +220,7 @@ def test_similar_sentences_of_the_family_are_not_listed(eva: Any, visit: Any) ->
     assert kin.ref not in near()
 
 
-def test_moderator_who_saw_a_version_cannot_judge_its_parents(person: Any, visit: Any) -> None:
+def test_moderator_who_saw_a_version_cannot_judge_its_parents(person, visit):
     eva = person("eva", is_moderator=True, is_judge=True)
     middle = child(root(), state="judging")
     made = child(middle, new=("fit", "belong"), state="judging")
@@ -233,7 +229,7 @@ def test_moderator_who_saw_a_version_cannot_judge_its_parents(person: Any, visit
     assert has_seen(eva, made)
 
 
-def test_record_of_a_contributor_counts_perturbed_problems(ann: Any, eva: Any, visit: Any) -> None:
+def test_record_of_a_contributor_counts_perturbed_problems(ann, eva, visit):
     child(root(ann), ann)
     written = count_problems_by_state(ann)
     assert (written.total, written.perturbed, written.valid) == (2, 1, 2)
@@ -242,7 +238,7 @@ def test_record_of_a_contributor_counts_perturbed_problems(ann: Any, eva: Any, v
 
 
 @pytest.mark.long
-def test_query_count_does_not_grow_with_the_family() -> None:
+def test_query_count_does_not_grow_with_the_family():
     top = root()
     first = child(top)
 

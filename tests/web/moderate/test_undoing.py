@@ -22,7 +22,7 @@ def _undo(person: Any, event: Any) -> Any:
     return undo_decision(person, event, "by mistake")
 
 
-def test_last_decision_can_be_undone_once(max_: Any, eva: Any, twin: Any, do: Any) -> None:
+def test_last_decision_can_be_undone_once(max_, eva, twin, do):
     half = twin(state="valid")[0]
     do(eva, "reject", half)
     do(eva, "reopen", half)
@@ -38,14 +38,14 @@ def test_last_decision_can_be_undone_once(max_: Any, eva: Any, twin: Any, do: An
             _undo(eva, event)
 
 
-def test_verdict_of_judges_cannot_be_undone(eva: Any, twin: Any) -> None:
+def test_verdict_of_judges_cannot_be_undone(eva, twin):
     half = twin(state="judging")[0]
     event = move(half, "valid", actor=None, kind="verdict")
     with pytest.raises(InputError, match="it is not a moderator’s decision"):
         _undo(eva, event)
 
 
-def test_erased_text_cannot_be_restored_by_undo(eva: Any, ann: Any, twin: Any, do: Any) -> None:
+def test_erased_text_cannot_be_restored_by_undo(eva, ann, twin, do):
     half = twin(ann, state="judging")[0]
     do(eva, "withdraw", half)
     erase(ann, True)
@@ -54,16 +54,14 @@ def test_erased_text_cannot_be_restored_by_undo(eva: Any, ann: Any, twin: Any, d
     assert (fresh(half).state, half.sentence) == ("withdrawn", "_")
 
 
-def test_moderators_cannot_undo_decisions_on_own_problems(
-    max_: Any, eva: Any, twin: Any, do: Any
-) -> None:
+def test_moderators_cannot_undo_decisions_on_own_problems(max_, eva, twin, do):
     half = twin(max_, state="valid")[0]
     do(eva, "reject", half)
     with pytest.raises(InputError, match="another moderator"):
         _undo(max_, half.events.get())
 
 
-def test_approval_cannot_be_undone_after_votes(eva: Any, bob: Any, twin: Any, do: Any) -> None:
+def test_approval_cannot_be_undone_after_votes(eva, bob, twin, do):
     """The problem can be put on hold instead."""
     half = twin()[0]
     do(eva, "let-through", half)
@@ -73,9 +71,7 @@ def test_approval_cannot_be_undone_after_votes(eva: Any, bob: Any, twin: Any, do
 
 
 @pytest.mark.parametrize("action", ["reject", "withdraw"])
-def test_votes_decide_again_after_an_undone_decision(
-    rules: Any, eva: Any, max_: Any, bob: Any, twin: Any, do: Any, action: str
-) -> None:
+def test_votes_decide_again_after_an_undone_decision(rules, eva, max_, bob, twin, do, action):
     """What moderators undid or restored decides nothing: without votes the judges are asked."""
     rules(judges=1, local_first=False, gold_every=0)
     halves = [twin(state="judging", entered=True)[0] for _ in range(3)]
@@ -92,7 +88,7 @@ def test_votes_decide_again_after_an_undone_decision(
         assert fresh(halves[2]).state == "judging"
 
 
-def test_undoing_a_batch_reports_problems_changed_since(eva: Any, twin: Any, do: Any) -> None:
+def test_undoing_a_batch_reports_problems_changed_since(eva, twin, do):
     halves = [*twin(state="valid"), *twin(state="valid")]
     batch = do(eva, "reject", *halves)
     do(eva, "reopen", halves[2])
@@ -104,7 +100,7 @@ def test_undoing_a_batch_reports_problems_changed_since(eva: Any, twin: Any, do:
         undo_batch(eva, batch, "again")
 
 
-def test_undoing_a_decline_reopens_the_appeal(ann: Any, eva: Any, twin: Any, do: Any) -> None:
+def test_undoing_a_decline_reopens_the_appeal(ann, eva, twin, do):
     half = twin(ann, state="rejected")[0]
     appeal(ann, half, "It is about weight.")
     do(eva, "decline", half)
@@ -123,9 +119,7 @@ ACTIONS = (
     st.sampled_from(["held", "judging", "valid", "rejected"]),
     st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1)), max_size=12),
 )
-def test_undoing_all_actions_restores_the_state(
-    twin: Any, do: Any, start: str, steps: list[tuple[str, int]]
-) -> None:
+def test_undoing_all_actions_restores_the_state(twin, do, start, steps):
     eva, _new = Person.objects.get_or_create(name="eva", is_moderator=True)
     halves = twin(state=start)
     done = []

@@ -52,7 +52,7 @@ def behind(db: Any, rules: Any) -> Iterator[Callable[..., str]]:
                                     "[192.0.2.7", "999.0.2.7:80", "192.0.2.7:123456")),
     ],
 )  # fmt: skip
-def test_address_is_read_without_port_brackets_and_zone(text: str, found: str | None) -> None:
+def test_address_is_read_without_port_brackets_and_zone(text, found):
     """IPv4 inside IPv6 is read as IPv4; everything else gives None."""
     read = read_address(text)
     assert (None if read is None else str(read)) == found
@@ -88,14 +88,12 @@ TWO = ("127.0.0.1", "10.0.0.0/24")
         ("203.0.113.9", (), "127.0.0.1"),
     ],
 )
-def test_client_is_the_last_address_that_is_not_a_proxy(
-    behind: Any, header: str | None, proxies: Any, found: str
-) -> None:
+def test_client_is_the_last_address_that_is_not_a_proxy(behind, header, proxies, found):
     """Proxies are skipped by their number or their networks."""
     assert behind(header, proxies) == found
 
 
-def test_header_of_an_unknown_peer_is_ignored(behind: Any, db: Any) -> None:
+def test_header_of_an_unknown_peer_is_ignored(behind, db):
     """On a private site, the peer is always the client."""
     assert behind("203.0.113.9", TWO, peer="198.51.100.4") == "198.51.100.4"
     with override_settings(SITE=replace(settings.SITE, public_url=None)):
@@ -114,9 +112,9 @@ def test_header_of_an_unknown_peer_is_ignored(behind: Any, db: Any) -> None:
     ],
 )
 def test_faults_of_addresses_are_logged_and_shown_to_admins(
-    behind: Any, adam: Any, visit: Any, caplog: pytest.LogCaptureFixture,
-    header: str | None, proxies: Any, fault: str, said: str,
-) -> None:  # fmt: skip
+    behind, adam, visit, caplog,
+    header, proxies, fault, said
+):  # fmt: skip
     """They are logged once an hour, without the digits of addresses."""
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
@@ -130,14 +128,14 @@ def test_faults_of_addresses_are_logged_and_shown_to_admins(
         assert fault in admin.get(page).text
 
 
-def test_readable_addresses_report_no_fault(behind: Any) -> None:
+def test_readable_addresses_report_no_fault(behind):
     behind("203.0.113.9, 192.0.2.77")
     behind("192.0.2.77, 10.0.0.2", TWO)
     assert addresses.list_address_faults() == []
 
 
 @pytest.mark.parametrize("value", [-1, 10, True, "10.0.0.1", ("x",), (1,), ("0.0.0.0/0",), 1.0])
-def test_invalid_proxies_are_refused(value: Any) -> None:
+def test_invalid_proxies_are_refused(value):
     with pytest.raises(
         RecipeError,
         match=r"proxies is .*; it must (be a whole number from 0 to 9|list)",
@@ -156,6 +154,6 @@ def test_invalid_proxies_are_refused(value: Any) -> None:
         ("198.51.100.999", "unknown"),
     ],
 )
-def test_network_is_the_truncated_address(where: str, found: str, site: Any) -> None:
+def test_network_is_the_truncated_address(where, found, site):
     """Unreadable addresses are one network."""
     assert get_network(where) == found

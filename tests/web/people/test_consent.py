@@ -29,7 +29,7 @@ def _shown(page: Any) -> list[str]:
     return re.findall(r'name="shown" value="(\d+)"', page.text)
 
 
-def test_writing_requires_consent_and_returns_to_the_page(visit: Any) -> None:
+def test_writing_requires_consent_and_returns_to_the_page(visit):
     browser = visit()
     to = browser.get("/write/?x=1").headers["Location"]
     assert to == "/people/consent/?next=%2Fwrite%2F%3Fx%3D1"
@@ -45,7 +45,7 @@ def test_writing_requires_consent_and_returns_to_the_page(visit: Any) -> None:
     assert timezone.now() - Agreement.objects.order_by("at")[0].at < timedelta(minutes=1)
 
 
-def test_pages_without_consent_redirect_and_store_nothing(visit: Any, person: Any) -> None:
+def test_pages_without_consent_redirect_and_store_nothing(visit, person):
     growing.version(None, "The cup hit the jug and the _ broke .")
     Problem.objects.update(ref="public")
     for client in (visit(), visit(person("eva"))):
@@ -57,7 +57,7 @@ def test_pages_without_consent_redirect_and_store_nothing(visit: Any, person: An
     assert not Draft.objects.exists()
 
 
-def test_htmx_request_redirects_the_whole_page_to_consent(visit: Any) -> None:
+def test_htmx_request_redirects_the_whole_page_to_consent(visit):
     answer = visit().get("/write/", headers={"HX-Request": "true"})
     assert (answer.status_code, answer.headers["HX-Redirect"]) == (
         204,
@@ -65,7 +65,7 @@ def test_htmx_request_redirects_the_whole_page_to_consent(visit: Any) -> None:
     )
 
 
-def test_paid_judges_agree_only_to_the_judging_text(visit: Any, person: Any) -> None:
+def test_paid_judges_agree_only_to_the_judging_text(visit, person):
     """It has less than a third of the words of the others, which only writing requires."""
     browser = visit(person("worker", hired=True, is_judge=True))
     lengths = []
@@ -84,7 +84,7 @@ def test_paid_judges_agree_only_to_the_judging_text(visit: Any, person: Any) -> 
     assert 3 * lengths[0] < lengths[1]
 
 
-def test_data_card_says_who_agrees_to_which_text(visit: Any) -> None:
+def test_data_card_says_who_agrees_to_which_text(visit):
     card = visit().get("/card/").text
     assert card.count("Everyone except paid judges agrees to the") == 2
     assert "Paid judges agree to the consent to judge in a paid study before their first" in card
@@ -98,7 +98,7 @@ def test_data_card_says_who_agrees_to_which_text(visit: Any) -> None:
     ]
 
 
-def test_form_without_the_tick_stores_nothing(visit: Any) -> None:
+def test_form_without_the_tick_stores_nothing(visit):
     page = visit().get("/people/consent/")
     answer = visit().post("/people/consent/", {"shown": _shown(page)})
     assert answer.status_code == 422
@@ -107,7 +107,7 @@ def test_form_without_the_tick_stores_nothing(visit: Any) -> None:
     assert not Agreement.objects.exists()
 
 
-def test_new_version_requires_consent_again(visit: Any, ann: Any) -> None:
+def test_new_version_requires_consent_again(visit, ann):
     save_agreement(ann)
     assert has_agreed(ann)
     publish_document("consent", "You take part in something else.")
@@ -122,7 +122,7 @@ def test_new_version_requires_consent_again(visit: Any, ann: Any) -> None:
     assert ann.agreements.count() == 3
 
 
-def test_form_of_an_older_version_is_refused(visit: Any, ann: Any) -> None:
+def test_form_of_an_older_version_is_refused(visit, ann):
     browser = visit(ann)
     shown = _shown(browser.get("/people/consent/"))
     publish_document("licence", "You give everything to everyone.", licence="CC0-1.0")
@@ -132,7 +132,7 @@ def test_form_of_an_older_version_is_refused(visit: Any, ann: Any) -> None:
     assert not has_agreed(ann)
 
 
-def test_agreeing_twice_stores_one_agreement(ann: Any) -> None:
+def test_agreeing_twice_stores_one_agreement(ann):
     save_agreement(ann)
     before = list(ann.agreements.values_list("document", "at"))
     save_agreement(ann)
@@ -140,7 +140,7 @@ def test_agreeing_twice_stores_one_agreement(ann: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-def test_empty_or_unchanged_text_is_refused(text: str) -> None:
+def test_empty_or_unchanged_text_is_refused(text):
     with pytest.raises(InputError, match="empty"):
         publish_document("consent", text)
     consent = get_current_documents()[0]
@@ -148,7 +148,7 @@ def test_empty_or_unchanged_text_is_refused(text: str) -> None:
         publish_document("consent", consent.text)
 
 
-def test_changed_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> None:
+def test_changed_licence_of_the_site_is_a_new_version(ann, rules):
     save_agreement(ann)
     create_first_documents()
     assert has_agreed(ann)
@@ -160,7 +160,7 @@ def test_changed_licence_of_the_site_is_a_new_version(ann: Any, rules: Any) -> N
     assert not has_agreed(ann)
 
 
-def test_every_version_is_public(visit: Any) -> None:
+def test_every_version_is_public(visit):
     publish_document("consent", "New words.")
     page = visit().get("/people/texts/").text
     assert "New words." in page
@@ -170,7 +170,7 @@ def test_every_version_is_public(visit: Any) -> None:
     assert visit().get("/people/texts/other/1/").status_code == 404
 
 
-def test_consent_requires_log_in_without_anonymous_writers(visit: Any, rules: Any) -> None:
+def test_consent_requires_log_in_without_anonymous_writers(visit, rules):
     rules(anonymous=False)
     assert visit().get("/write/").headers["Location"].startswith("/people/login/?")
     answer = visit().post("/people/consent/", {"agree": "yes"})

@@ -50,7 +50,7 @@ def _get_person(name: str) -> Any:
     return Person.objects.get_by_natural_key(name)
 
 
-def test_sign_up_logs_in_and_gives_no_role(db: Any, visit: Any) -> None:
+def test_sign_up_logs_in_and_gives_no_role(db, visit):
     """Roles and identities in the form are ignored."""
     browser = visit()
     answer = browser.post("/people/join/", {**FORGED, **TYPED, "next": "/people/texts/"})
@@ -61,7 +61,7 @@ def test_sign_up_logs_in_and_gives_no_role(db: Any, visit: Any) -> None:
 
 
 @pytest.mark.parametrize("page", ["login", "join"])
-def test_menu_marks_log_in_or_sign_up_as_the_current_page(db: Any, visit: Any, page: str) -> None:
+def test_menu_marks_log_in_or_sign_up_as_the_current_page(db, visit, page):
     """Both links keep the page to return to."""
     menu = visit().get(f"/people/{page}/?next=/write/").text.partition("<main")[0]
     marked = re.findall(r'<a href="([^"]*)" aria-current="page">', menu)
@@ -69,7 +69,7 @@ def test_menu_marks_log_in_or_sign_up_as_the_current_page(db: Any, visit: Any, p
     assert menu.count("?next=%2Fwrite%2F") == 2
 
 
-def test_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
+def test_double_click_on_sign_up_makes_one_account(db, visit):
     first, again = (visit().post("/people/join/", TYPED, follow=True) for _ in range(2))
     assert "Your account is ready." in first.text
     assert "You already have an account" in again.text
@@ -85,16 +85,14 @@ def test_double_click_on_sign_up_makes_one_account(db: Any, visit: Any) -> None:
         ({"name": ""}, "required"),
     ],
 )
-def test_invalid_sign_up_is_refused_with_the_reason(
-    db: Any, visit: Any, changes: dict[str, str], reason: str
-) -> None:
+def test_invalid_sign_up_is_refused_with_the_reason(db, visit, changes, reason):
     answer = visit().post("/people/join/", TYPED | changes)
     assert answer.status_code == 422
     assert reason in answer.text
     assert not Person.objects.exists()
 
 
-def test_anonymous_writer_keeps_sentences_after_sign_up(writer: Any) -> None:
+def test_anonymous_writer_keeps_sentences_after_sign_up(writer):
     """The account is the row of the anonymous person."""
     before = Person.objects.get(anonymous=True)
     writer.post("/people/join/", TYPED)
@@ -103,9 +101,7 @@ def test_anonymous_writer_keeps_sentences_after_sign_up(writer: Any) -> None:
     assert _get_person("Ann").agreements.count() == 2
 
 
-def test_writer_cannot_judge_text_written_before_the_log_in(
-    writer: Any, ann: Any, bob: Any, twin: Any
-) -> None:
+def test_writer_cannot_judge_text_written_before_the_log_in(writer, ann, bob, twin):
     """The log-in moves the text to the account."""
     halves = twin(Person.objects.get(anonymous=True))
     writer.post("/people/login/", {"name": "ann", "password": PASSWORD})
@@ -114,7 +110,7 @@ def test_writer_cannot_judge_text_written_before_the_log_in(
     assert lease_next_problem(bob).problem in halves
 
 
-def test_twin_that_its_writer_read_as_a_judge_is_withdrawn(db: Any, ann: Any, twin: Any) -> None:
+def test_twin_that_its_writer_read_as_a_judge_is_withdrawn(db, ann, twin):
     """It was written anonymously; then its writer logs in."""
     hidden = Person.objects.create_anonymous()
     twin(hidden)
@@ -123,7 +119,7 @@ def test_twin_that_its_writer_read_as_a_judge_is_withdrawn(db: Any, ann: Any, tw
     assert set(Problem.objects.values_list("state", flat=True)) == {"withdrawn"}
 
 
-def test_log_in_changes_the_key_of_the_session(writer: Any, visit: Any, ann: Any) -> None:
+def test_log_in_changes_the_key_of_the_session(writer, visit, ann):
     before = writer.cookies[settings.SESSION_COOKIE_NAME].value
     writer.post("/people/login/", {"name": "ANN", "password": PASSWORD})
     assert writer.cookies[settings.SESSION_COOKIE_NAME].value != before
@@ -151,9 +147,7 @@ def _count_write_transactions(queries: Any) -> int:
 
 @BOTH
 @pytest.mark.parametrize(("password", "most"), [(PASSWORD, 2), ("wrong", 1)])
-def test_log_in_takes_two_write_transactions(
-    database: Any, ann: Any, visit: Any, password: str, most: int
-) -> None:
+def test_log_in_takes_two_write_transactions(database, ann, visit, password, most):
     """One counts the attempt, one starts the session. A wrong password takes only the first.
 
     Each transaction waits for the disk and for others.
@@ -167,7 +161,7 @@ def test_log_in_takes_two_write_transactions(
     assert sum(Hits.objects.values_list("count", flat=True)) == (0 if inside else 3)
 
 
-def test_session_changed_after_saving_is_saved_again(db: Any, ann: Any, visit: Any) -> None:
+def test_session_changed_after_saving_is_saved_again(db, ann, visit):
     browser = visit(ann)
     session = browser.session
     session["later"] = 1
@@ -177,9 +171,7 @@ def test_session_changed_after_saving_is_saved_again(db: Any, ann: Any, visit: A
     assert browser.session["later"] == 2
 
 
-def test_ten_failed_log_ins_block_the_name_in_the_network(
-    db: Any, visit: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_failed_log_ins_block_the_name_in_the_network(db, visit, ann, bob, monkeypatch):
     """Other names, and the name in other networks, are not blocked."""
     for bound in ("MAX_FAILED_NAME", "MAX_FAILED_NETWORK"):
         monkeypatch.setattr(f"winosmith.web.people.accounts.{bound}", 12)
@@ -192,9 +184,7 @@ def test_ten_failed_log_ins_block_the_name_in_the_network(
     assert visit().post("/people/login/", {**right, "name": "bob"}).status_code == 302
 
 
-def test_log_ins_refused_for_others_failures_do_not_count(
-    db: Any, visit: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_log_ins_refused_for_others_failures_do_not_count(db, visit, ann, monkeypatch):
     monkeypatch.setattr("winosmith.web.people.accounts.MAX_FAILED_NETWORK", 2)
     right = {"name": "ann", "password": PASSWORD}
     for name in ("x", "y"):
@@ -204,7 +194,7 @@ def test_log_ins_refused_for_others_failures_do_not_count(
     assert visit().post("/people/login/", right).status_code == 302
 
 
-def test_invitation_makes_one_account_with_its_role(db: Any, visit: Any) -> None:
+def test_invitation_makes_one_account_with_its_role(db, visit):
     """Opening the link does not use it up."""
     path = invite("admin", 30)
     assert visit().get(path).status_code == 200
@@ -214,7 +204,7 @@ def test_invitation_makes_one_account_with_its_role(db: Any, visit: Any) -> None
     assert visit().post(path, TYPED | {"name": "Bob"}).status_code == 410
 
 
-def test_invitation_label_is_listed_and_erased_with_its_user(db: Any, visit: Any, eva: Any) -> None:
+def test_invitation_label_is_listed_and_erased_with_its_user(db, visit, eva):
     form = {"role": "judge", "days": "1", "label": "Ann of the Tuesday class"}
     made = visit(eva).post("/people/invitations/", form).text
     assert "judge: <bdi>Ann of the Tuesday class</bdi>" in made
@@ -227,16 +217,14 @@ def test_invitation_label_is_listed_and_erased_with_its_user(db: Any, visit: Any
 
 
 @pytest.mark.parametrize("url", [None, "https://twins.example.org"])
-def test_invitation_warns_if_its_link_works_only_on_this_computer(
-    db: Any, visit: Any, eva: Any, url: str | None
-) -> None:
+def test_invitation_warns_if_its_link_works_only_on_this_computer(db, visit, eva, url):
     with override_settings(SITE=replace(settings.SITE, public_url=url)):
         answer = visit(eva).post("/people/invitations/", {"role": "judge", "days": "1"})
     made = answer.text
     assert ("works only on this computer" in made) is (url is None)
 
 
-def test_simultaneous_uses_of_an_invitation_make_one_account(database: Any) -> None:
+def test_simultaneous_uses_of_an_invitation_make_one_account(database):
     invitation = find_invitation(invite("admin", 30).split("/")[-2])
 
     def join(number: int) -> Any:
@@ -248,9 +236,7 @@ def test_simultaneous_uses_of_an_invitation_make_one_account(database: Any) -> N
 
 
 @pytest.mark.parametrize("names", [("Ann", "ann"), ("ann", "аnn", "ɑnn", "αnn")])
-def test_simultaneous_sign_ups_with_one_name_make_one_account(
-    database: Any, names: tuple[str, ...]
-) -> None:
+def test_simultaneous_sign_ups_with_one_name_make_one_account(database, names):
     """Names that look alike are the same name."""
     joined = at_once(
         lambda number: sign_up(names[number % len(names)], PASSWORD), range(16), but=InputError
@@ -259,13 +245,13 @@ def test_simultaneous_sign_ups_with_one_name_make_one_account(
     assert Person.objects.count() == 1
 
 
-def test_sign_up_requires_an_invitation_if_the_site_does(db: Any, visit: Any, rules: Any) -> None:
+def test_sign_up_requires_an_invitation_if_the_site_does(db, visit, rules):
     rules(signup="invited")
     assert "a link from a moderator" in visit().post("/people/join/", TYPED).text
     assert not Person.objects.exists()
 
 
-def test_moderators_can_invite_judges_but_not_admins(db: Any, visit: Any, eva: Any) -> None:
+def test_moderators_can_invite_judges_but_not_admins(db, visit, eva):
     browser = visit(eva)
     for role in ("moderator", "admin"):
         refused = browser.post("/people/invitations/", {"role": role, "days": 7})
@@ -276,7 +262,7 @@ def test_moderators_can_invite_judges_but_not_admins(db: Any, visit: Any, eva: A
     assert Invitation.objects.get().made_by.name == "eva"
 
 
-def test_link_of_an_admin_resets_a_password(db: Any, visit: Any, adam: Any, ann: Any) -> None:
+def test_link_of_an_admin_resets_a_password(db, visit, adam, ann):
     form = {"role": "contributor", "days": 1, "name": "Ann"}
     made = visit(adam).post("/people/invitations/", form)
     path, new = made.context["link"].removeprefix("http://testserver"), "jugs-and-shelves"
@@ -285,7 +271,7 @@ def test_link_of_an_admin_resets_a_password(db: Any, visit: Any, adam: Any, ann:
     assert log_in.status_code == 302
 
 
-def test_passwords_are_hashed_by_argon2id(db: Any, person: Any) -> None:
+def test_passwords_are_hashed_by_argon2id(db, person):
     with override_settings(PASSWORD_HASHERS=settings.PASSWORD_HASHERS[1:]):
         ann = person("ann")
     assert ann.password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
@@ -303,13 +289,13 @@ LOOKALIKES = {
 @pytest.mark.parametrize(
     ("taken", "name"), [(taken, name) for taken, names in LOOKALIKES.items() for name in names]
 )
-def test_lookalikes_of_a_taken_name_are_refused(db: Any, taken: str, name: str) -> None:
+def test_lookalikes_of_a_taken_name_are_refused(db, taken, name):
     sign_up(taken, PASSWORD)
     with pytest.raises(InputError, match="choose another one"):
         sign_up(name, PASSWORD)
 
 
-def test_names_in_other_alphabets_are_accepted(db: Any) -> None:
+def test_names_in_other_alphabets_are_accepted(db):
     for name in ("Анна", "Ωmega", "李雷", "さくら子", "Émile", "علي"):
         assert sign_up(name, PASSWORD).name == name
 
@@ -335,14 +321,12 @@ def test_names_in_other_alphabets_are_accepted(db: Any) -> None:
         ("anonym0us-ann", "are reserved"),
     ],
 )
-def test_malformed_and_reserved_names_are_refused(db: Any, name: str, reason: str) -> None:
+def test_malformed_and_reserved_names_are_refused(db, name, reason):
     with pytest.raises(InputError, match=reason):
         sign_up(name, PASSWORD)
 
 
-def test_search_for_a_pseudonym_finds_its_owner(
-    db: Any, visit: Any, person: Any, ann: Any, adam: Any
-) -> None:
+def test_search_for_a_pseudonym_finds_its_owner(db, visit, person, ann, adam):
     """An old account may have another person's pseudonym as its name."""
     eve = person(get_pseudonym(ann))
     found = visit(adam).get("/moderate/people/", {"who": eve.name})
@@ -350,9 +334,7 @@ def test_search_for_a_pseudonym_finds_its_owner(
 
 
 @pytest.mark.parametrize("name", ["..", "a/b", "?", "ann"])
-def test_admin_can_erase_accounts_with_any_name(
-    db: Any, visit: Any, person: Any, name: str, adam: Any
-) -> None:
+def test_admin_can_erase_accounts_with_any_name(db, visit, person, name, adam):
     """Old accounts may have names that are refused now."""
     one, browser = person(name), visit(adam)
     page = browser.get(f"/moderate/people/{get_pseudonym(one)}/").text
@@ -364,9 +346,7 @@ def test_admin_can_erase_accounts_with_any_name(
 
 
 @pytest.mark.parametrize("password", ["margaret-smith", "Margaret-Smith1", "margaretsmith"])
-def test_password_similar_to_the_name_is_refused(
-    db: Any, visit: Any, person: Any, password: str
-) -> None:
+def test_password_similar_to_the_name_is_refused(db, visit, person, password):
     typed = {"password": password, "again": password}
     joined = visit().post("/people/join/", {"name": "margaret-smith", **typed})
     one = person("Margaret-Smith")

@@ -76,9 +76,7 @@ def _make_personal_data(person: Any, other: Any, twin: Any) -> list[Any]:
     return list(mine)
 
 
-def test_personal_data_are_complete_and_have_no_secrets(
-    visit: Any, person: Any, twin: Any, ann: Any
-) -> None:
+def test_personal_data_are_complete_and_have_no_secrets(visit, person, twin, ann):
     """The name of another contributor is not in the file either."""
     bob = person("bobby-who-writes")
     _make_personal_data(ann, bob, twin)
@@ -95,7 +93,7 @@ def test_personal_data_are_complete_and_have_no_secrets(
         assert secret not in text
 
 
-def test_query_count_of_export_does_not_grow_with_data(ann: Any, bob: Any, twin: Any) -> None:
+def test_query_count_of_export_does_not_grow_with_data(ann, bob, twin):
     counts, votes = [], []
     for _ in range(3):
         twin(ann)
@@ -109,7 +107,7 @@ def test_query_count_of_export_does_not_grow_with_data(ann: Any, bob: Any, twin:
     assert counts[0] == counts[1] == counts[2]
 
 
-def test_export_covers_every_table_with_people() -> None:
+def test_export_covers_every_table_with_people():
     """The tables in `own` have sections of their own."""
     told = {(model._meta.label, column) for model, column in _find_columns_with_people()}
     own = {("people.Agreement", "person"), ("problems.Twin", "contributor")}
@@ -124,9 +122,7 @@ def test_export_covers_every_table_with_people() -> None:
     assert pointing - told == own
 
 
-def test_hiding_withdraws_all_own_texts(
-    visit: Any, person: Any, ann: Any, bob: Any, twin: Any
-) -> None:
+def test_hiding_withdraws_all_own_texts(visit, person, ann, bob, twin):
     judge = person("judge", is_judge=True)
     for state in ("judging", "valid", "held", "rejected"):
         twin(ann, state=state)
@@ -141,9 +137,7 @@ def test_hiding_withdraws_all_own_texts(
     assert "4 texts are now hidden" in browser.get("/people/").text
 
 
-def test_erasure_deletes_name_secrets_and_unreleased_texts(
-    visit: Any, person: Any, bob: Any, twin: Any
-) -> None:
+def test_erasure_deletes_name_secrets_and_unreleased_texts(visit, person, bob, twin):
     ann = person("ann-the-unmistakable", is_judge=True)
     mine = _make_personal_data(ann, bob, twin)
     browser = visit(ann)
@@ -165,7 +159,7 @@ def test_erasure_deletes_name_secrets_and_unreleased_texts(
     assert browser.get("/people/").status_code == 302
 
 
-def test_released_text_stays_under_another_pseudonym(ann: Any, twin: Any) -> None:
+def test_released_text_stays_under_another_pseudonym(ann, twin):
     """It keeps its topic and the agreements; texts that were not released are deleted."""
     save_agreement(ann)
     released = twin(ann, state="valid", released=True)
@@ -182,14 +176,14 @@ def test_released_text_stays_under_another_pseudonym(ann: Any, twin: Any) -> Non
     assert waiting[0].twin.topic == ""
 
 
-def test_erasure_without_texts_keeps_them_in_judging(ann: Any, twin: Any) -> None:
+def test_erasure_without_texts_keeps_them_in_judging(ann, twin):
     half = twin(ann)[0]
     erase(ann, texts=False)
     before = half.sentence
     assert (fresh(half).state, half.sentence) == ("judging", before)
 
 
-def test_erasure_frees_the_held_problem(ann: Any, bob: Any, twin: Any) -> None:
+def test_erasure_frees_the_held_problem(ann, bob, twin):
     held = twin(None)
     slot = lease_next_problem(ann)
     erase(ann, texts=False)
@@ -197,7 +191,7 @@ def test_erasure_frees_the_held_problem(ann: Any, bob: Any, twin: Any) -> None:
     assert lease_next_problem(bob).problem in held
 
 
-def test_erased_account_cannot_log_in(visit: Any, ann: Any) -> None:
+def test_erased_account_cannot_log_in(visit, ann):
     """Its name is free again."""
     erase(ann, texts=False)
     ann.refresh_from_db()
@@ -208,7 +202,7 @@ def test_erased_account_cannot_log_in(visit: Any, ann: Any) -> None:
     assert visit().post("/people/join/", typed).status_code == 302
 
 
-def test_requests_during_an_erasure_store_nothing(twin: Any, contributor: Any) -> None:
+def test_requests_during_an_erasure_store_nothing(twin, contributor):
     """A request may begin before the erasure and write after it."""
     ann = contributor("ann")
     mine = twin(ann)[0].twin
@@ -230,7 +224,7 @@ def test_requests_during_an_erasure_store_nothing(twin: Any, contributor: Any) -
     assert _dump_database() == before
 
 
-def test_only_admin_cannot_be_erased(person: Any, adam: Any) -> None:
+def test_only_admin_cannot_be_erased(person, adam):
     with pytest.raises(InputError, match="only admin"):
         erase(adam, texts=False)
     person("eve", is_superuser=True)
@@ -238,14 +232,14 @@ def test_only_admin_cannot_be_erased(person: Any, adam: Any) -> None:
     assert fresh(adam).erased
 
 
-def test_erasure_requires_password_and_tick(visit: Any, ann: Any) -> None:
+def test_erasure_requires_password_and_tick(visit, ann):
     browser = visit(ann)
     for typed in ({"sure": "on", "password": "no"}, {"password": PASSWORD}):
         assert browser.post("/people/erase/", typed).status_code == 422
     assert not fresh(ann).erased
 
 
-def test_erasure_deletes_text_in_edits_and_predictions(ann: Any, bob: Any) -> None:
+def test_erasure_deletes_text_in_edits_and_predictions(ann, bob):
     """Derived versions keep their path and depths."""
     top = root(bob)
     middle = child(top, ann, new=("not fit", "secretly fit"))
@@ -268,7 +262,7 @@ def test_erasure_deletes_text_in_edits_and_predictions(ann: Any, bob: Any) -> No
     assert (later.step, later.lineage, later.edit) == (3, None, 2)
 
 
-def test_hiding_keeps_versions_that_others_derived(ann: Any, bob: Any) -> None:
+def test_hiding_keeps_versions_that_others_derived(ann, bob):
     middle = child(root(bob), ann)
     made = child(middle, bob, new=("fit", "belong"))
     assert withdraw_texts(ann) == 1
@@ -277,7 +271,7 @@ def test_hiding_keeps_versions_that_others_derived(ann: Any, bob: Any) -> None:
     ]  # fmt: skip
 
 
-def test_account_adopts_versions_written_anonymously(ann: Any) -> None:
+def test_account_adopts_versions_written_anonymously(ann):
     nobody = Person.objects.create_anonymous()
     top = root()
     made = child(top, nobody, state="judging")
@@ -287,7 +281,7 @@ def test_account_adopts_versions_written_anonymously(ann: Any) -> None:
     assert get_path(made) == [top, made]
 
 
-def test_personal_data_have_depths_but_not_the_parents_text(bob: Any, ann: Any) -> None:
+def test_personal_data_have_depths_but_not_the_parents_text(bob, ann):
     middle = child(root(), bob, new=("not fit", "secretly fit"), state="held")
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     (told,) = export_personal_data(ann)["problems"]
@@ -296,7 +290,7 @@ def test_personal_data_have_depths_but_not_the_parents_text(bob: Any, ann: Any) 
     assert "secretly" not in str(told)
 
 
-def test_only_old_rows_are_deleted(visit: Any, ann: Any, twin: Any, rules: Any) -> None:
+def test_only_old_rows_are_deleted(visit, ann, twin, rules):
     """Hits are kept for a day, sessions until they end, and other rows for `retention_days`."""
     rules(retention_days=30)
     twin(ann)
@@ -338,7 +332,7 @@ def test_only_old_rows_are_deleted(visit: Any, ann: Any, twin: Any, rules: Any) 
     assert delete_old_rows(now + timedelta(days=61))["sessions"] == 1
 
 
-def test_refused_mails_are_deleted_after_a_week() -> None:
+def test_refused_mails_are_deleted_after_a_week():
     """Admins see them until then. Other failed jobs are kept."""
     now = timezone.now()
     for kind in (MAIL, BACKUP):

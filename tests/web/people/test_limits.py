@@ -1,7 +1,6 @@
 """Rate limits by account or network, without addresses in the database."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -14,7 +13,7 @@ from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Hits
 
 
-def test_rate_limit_error_says_when_to_try_again(db: Any, ann: Any) -> None:
+def test_rate_limit_error_says_when_to_try_again(db, ann):
     for _ in range(3):
         rate_limit(ann, "write", 3)
     rate_limit(ann, "judge", 3)
@@ -29,7 +28,7 @@ def test_rate_limit_error_says_when_to_try_again(db: Any, ann: Any) -> None:
     assert 1 <= refused.value.seconds <= 7200
 
 
-def test_hits_of_the_previous_hour_fade(db: Any, ann: Any) -> None:
+def test_hits_of_the_previous_hour_fade(db, ann):
     """The clock hour before counts by the fraction of it that is in the last 60 minutes."""
     gates.rate_limit(ann, "write", 10)
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
@@ -42,7 +41,7 @@ def test_hits_of_the_previous_hour_fade(db: Any, ann: Any) -> None:
     assert again <= hour + timedelta(hours=1)
 
 
-def test_retry_time_is_when_one_hit_has_faded(db: Any, ann: Any) -> None:
+def test_retry_time_is_when_one_hit_has_faded(db, ann):
     for _ in range(10):
         gates.rate_limit(ann, "write", 10)
     with pytest.raises(gates.RateLimitError) as refused:
@@ -52,12 +51,12 @@ def test_retry_time_is_when_one_hit_has_faded(db: Any, ann: Any) -> None:
     assert 10 * (1 - (refused.value.again - next_hour) / timedelta(hours=1)) <= 9 + 1e-6
 
 
-def test_simultaneous_hits_do_not_exceed_the_limit(database: Any, ann: Any) -> None:
+def test_simultaneous_hits_do_not_exceed_the_limit(database, ann):
     found = at_once(lambda _: rate_limit(ann, "write", 5), range(16), but=RateLimitError)
     assert sum(isinstance(one, RateLimitError) for one in found) == 11
 
 
-def test_no_address_is_stored(db: Any) -> None:
+def test_no_address_is_stored(db):
     """The row has a digest of the network."""
     for address in ("192.0.2.77", "192.0.2.78"):
         request = RequestFactory().get("/", REMOTE_ADDR=address)
@@ -68,7 +67,7 @@ def test_no_address_is_stored(db: Any) -> None:
     assert "192.0" not in str(row)
 
 
-def test_page_beyond_the_limit_has_429_and_retry_after(db: Any, visit: Any, rules: Any) -> None:
+def test_page_beyond_the_limit_has_429_and_retry_after(db, visit, rules):
     typed = {"name": "x y", "password": "twins-and-cups", "again": "twins-and-cups"}
     assert visit().post("/people/join/", typed).status_code == 422
     Hits.objects.filter(what="join").update(count=accounts.MAX_SIGN_UPS)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from email import message_from_string, policy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -110,9 +109,7 @@ def mailing(db: Any, post: Post) -> Iterator[None]:
         yield
 
 
-def test_lost_password_can_be_reset_by_mail(
-    mailing: None, post: Post, ann: Any, visit: Any
-) -> None:
+def test_lost_password_can_be_reset_by_mail(mailing, post, ann, visit):
     """The address must be confirmed first. The link works once."""
     stranger = visit()
     browser = visit(ann)
@@ -144,7 +141,7 @@ def test_lost_password_can_be_reset_by_mail(
     assert "The name or the password is not correct." in old.text
 
 
-def test_requests_for_mails_are_limited(mailing: None, post: Post, visit: Any) -> None:
+def test_requests_for_mails_are_limited(mailing, post, visit):
     """Unknown addresses have the limit, too."""
     form = {"email": "nobody@example.org"}
     asks = [visit().post("/people/password/lost/", form).status_code for _ in range(6)]
@@ -153,7 +150,7 @@ def test_requests_for_mails_are_limited(mailing: None, post: Post, visit: Any) -
     assert post.taken == []
 
 
-def test_mails_of_news_can_be_stopped_without_a_mail(subscribers: list[Any], visit: Any) -> None:
+def test_mails_of_news_can_be_stopped_without_a_mail(subscribers, visit):
     """The address stays."""
     ann, _zoe = subscribers
     form = {"email": ann.email, "password": PASSWORD}
@@ -162,7 +159,7 @@ def test_mails_of_news_can_be_stopped_without_a_mail(subscribers: list[Any], vis
     assert send_news() == 1  # zoe's
 
 
-def test_site_without_mail_server_has_no_pages_of_mail(db: Any, person: Any, visit: Any) -> None:
+def test_site_without_mail_server_has_no_pages_of_mail(db, person, visit):
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
         assert ann.get(f"/people/{path}").status_code == 404
@@ -189,7 +186,7 @@ def subscribers(mailing: None, person: Any) -> Iterator[list[Any]]:
         yield people
 
 
-def test_news_are_mailed_once_to_subscribers(subscribers: list[Any], post: Post) -> None:
+def test_news_are_mailed_once_to_subscribers(subscribers, post):
     """The mail has a link but no sentence. Erasure deletes the address."""
     ann, zoe = subscribers
     zoe.mail_news = False
@@ -205,9 +202,7 @@ def test_news_are_mailed_once_to_subscribers(subscribers: list[Any], post: Post)
     assert (fresh(ann).email, ann.mail_news, ann.mailed) == ("", False, None)
 
 
-def test_refused_mail_does_not_stop_other_mails(
-    subscribers: list[Any], post: Post, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_refused_mail_does_not_stop_other_mails(subscribers, post, caplog):
     """It is sent again the next day. The log has the error without the address."""
     post.refused = ADDRESS
     assert send_news() == 1
@@ -231,9 +226,7 @@ def _queue_mail(person: Any) -> None:
 
 
 @pytest.mark.parametrize("fault", ["refused", "unreachable"])
-def test_mail_is_retried_after_a_temporary_fault(
-    subscribers: list[Any], post: Post, fault: str
-) -> None:
+def test_mail_is_retried_after_a_temporary_fault(subscribers, post, fault):
     """Code 451 is that of greylisting."""
     _queue_mail(subscribers[0])
     post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
@@ -248,9 +241,7 @@ def test_mail_is_retried_after_a_temporary_fault(
     assert not Job.objects.filter(kind=MAIL).exists()
 
 
-def test_refused_mail_is_shown_as_failed_without_the_address(
-    subscribers: list[Any], post: Post, adam: Any, visit: Any
-) -> None:
+def test_refused_mail_is_shown_as_failed_without_the_address(subscribers, post, adam, visit):
     """Nobody can retry it, because its address is deleted."""
     _queue_mail(subscribers[0])
     post.refused = ADDRESS
@@ -266,7 +257,7 @@ def test_refused_mail_is_shown_as_failed_without_the_address(
         job.retry(Person.objects.get(name="adam"))
 
 
-def test_mail_older_than_an_hour_is_not_sent(subscribers: list[Any], post: Post) -> None:
+def test_mail_older_than_an_hour_is_not_sent(subscribers, post):
     _queue_mail(subscribers[0])
     Job.objects.filter(kind=MAIL).update(at=timezone.now() - STALE - timedelta(minutes=1))
     assert run_next_job([MAIL])
@@ -274,9 +265,7 @@ def test_mail_older_than_an_hour_is_not_sent(subscribers: list[Any], post: Post)
     assert (post.taken, job.state, job.asked) == ([], "failed", {})
 
 
-def test_address_deleted_during_the_mailing_gets_no_mail(
-    subscribers: list[Any], post: Post, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_address_deleted_during_the_mailing_gets_no_mail(subscribers, post, monkeypatch):
     zoe = subscribers[1]
 
     def meanwhile(person: Any, _after: Any) -> list[Any]:
@@ -290,7 +279,7 @@ def test_address_deleted_during_the_mailing_gets_no_mail(
     assert Person.objects.get(pk=zoe.pk).email == ""
 
 
-def test_address_is_confirmed_only_by_its_owner_and_once(db: Any, ann: Any, bob: Any) -> None:
+def test_address_is_confirmed_only_by_its_owner_and_once(db, ann, bob):
     token = mail.make_address_token(ann, ADDRESS, True)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="no longer works"):
@@ -301,7 +290,7 @@ def test_address_is_confirmed_only_by_its_owner_and_once(db: Any, ann: Any, bob:
         mail.confirm_address(ann, token)
 
 
-def test_subscribing_does_not_restore_a_deleted_address(db: Any, person: Any) -> None:
+def test_subscribing_does_not_restore_a_deleted_address(db, person):
     """Another request may have deleted it in the meantime."""
     ann = person("ann", email=ADDRESS)
     mail.delete_address(Person.objects.get(pk=ann.pk))
@@ -309,7 +298,7 @@ def test_subscribing_does_not_restore_a_deleted_address(db: Any, person: Any) ->
     assert Person.objects.get(pk=ann.pk).email == ""
 
 
-def test_mailed_link_ends_when_access_changes(db: Any, person: Any) -> None:
+def test_mailed_link_ends_when_access_changes(db, person):
     """A log-out everywhere, a new password and a changed address end it; another mail does not."""
     ann = person("ann", email=ADDRESS)
     for end in (
@@ -325,7 +314,7 @@ def test_mailed_link_ends_when_access_changes(db: Any, person: Any) -> None:
         assert not any(find_invitation(token) for token in tokens)
 
 
-def test_mailed_link_does_not_contain_addresses_or_secrets(db: Any, person: Any) -> None:
+def test_mailed_link_does_not_contain_addresses_or_secrets(db, person):
     ann = person("ann", email="old@example.org")
     first, second = (mail.make_address_token(ann, ADDRESS, True) for _ in range(2))
     assert first != second
@@ -344,7 +333,7 @@ def test_mailed_link_does_not_contain_addresses_or_secrets(db: Any, person: Any)
         ("host = 'x'\nsender = 'a@b'\npassword = 'x'", "password_file"),
     ],
 )
-def test_invalid_mail_settings_are_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_invalid_mail_settings_are_refused(text, said, tmp_path):
     """`site.toml` may not contain the password itself."""
     path = tmp_path / "site.toml"
     path.write_text(f"[mail]\n{text}\n")
@@ -352,7 +341,7 @@ def test_invalid_mail_settings_are_refused(text: str, said: str, tmp_path: Path)
         SiteRules.read(path)
 
 
-def test_mail_settings_are_passed_to_django(tmp_path: Path) -> None:
+def test_mail_settings_are_passed_to_django(tmp_path):
     (tmp_path / "site.toml").write_text(
         "[mail]\nhost = 'mail.example.org'\nport = 2525\nsender = 'a@example.org'\n"
     )
@@ -366,9 +355,7 @@ def test_mail_settings_are_passed_to_django(tmp_path: Path) -> None:
     assert done.stdout.split() == [smtp, "mail.example.org", "2525", "a@example.org"], done.stderr
 
 
-def test_mail_password_comes_from_a_file_or_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mail_password_comes_from_a_file_or_the_environment(tmp_path, monkeypatch):
     """The file has priority; if it is missing, it is reported."""
     monkeypatch.setenv(MAIL_PASSWORD, "of the environment")
     mail = Mail("mail.example.org", "a@example.org")

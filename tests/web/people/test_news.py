@@ -40,7 +40,7 @@ def _news(browser: Any) -> str:
     return str(browser.get("/people/news/").text)
 
 
-def test_verdict_is_news_to_the_contributor_once(db: Any, bob: Any, ann: Any, visit: Any) -> None:
+def test_verdict_is_news_to_the_contributor_once(db, bob, ann, visit):
     browser = visit(ann)
     (half,) = judged_twin(ann, halves=1)
     assert _badge(browser) == 0
@@ -56,9 +56,7 @@ def test_verdict_is_news_to_the_contributor_once(db: Any, bob: Any, ann: Any, vi
     assert 'class="new"' not in again
 
 
-def test_appeal_is_news_to_moderators_and_answer_to_contributor(
-    db: Any, bob: Any, ann: Any, eva: Any, visit: Any
-) -> None:
+def test_appeal_is_news_to_moderators_and_answer_to_contributor(db, bob, ann, eva, visit):
     """People get no news of their own actions."""
     (half,) = judged_twin(ann, halves=1)
     give(bob, choice=1)
@@ -78,9 +76,7 @@ def test_appeal_is_news_to_moderators_and_answer_to_contributor(
     assert "The votes hold." in page
 
 
-def test_new_problems_are_one_item_of_news_to_a_judge(
-    db: Any, rules: Any, bob: Any, ann: Any, visit: Any
-) -> None:
+def test_new_problems_are_one_item_of_news_to_a_judge(db, rules, bob, ann, visit):
     """People who can't judge any of them get no news. The page shows how many are left."""
     rules(review="none")
     _news(visit(bob)), _news(visit(ann))
@@ -99,9 +95,7 @@ def test_new_problems_are_one_item_of_news_to_a_judge(
     assert "left for you to judge" not in _news(visit(bob))
 
 
-def test_settled_contest_is_news_to_the_judge(
-    db: Any, rules: Any, bob: Any, eva: Any, visit: Any
-) -> None:
+def test_settled_contest_is_news_to_the_judge(db, rules, bob, eva, visit):
     rules(gold_every=1)
     gold(1)
     slot = give(bob, choice=1)
@@ -119,9 +113,7 @@ def test_settled_contest_is_news_to_the_judge(
     assert 'class="sentence' not in _news(visit(bob))
 
 
-def test_news_do_not_reveal_that_the_held_problem_is_gold(
-    db: Any, rules: Any, person: Any, visit: Any
-) -> None:
+def test_news_do_not_reveal_that_the_held_problem_is_gold(db, rules, person, visit):
     """The page is the same as for a judge who holds the last problem that is left."""
     pages = []
     gold(1)
@@ -140,16 +132,14 @@ def test_news_do_not_reveal_that_the_held_problem_is_gold(
     assert "A problem is reserved for you" in pages[0]
 
 
-def test_erasure_deletes_the_time_when_news_were_read(db: Any, ann: Any, visit: Any) -> None:
+def test_erasure_deletes_the_time_when_news_were_read(db, ann, visit):
     _news(visit(ann))
     assert export_personal_data(fresh(ann))["news_seen"] == ann.news_seen is not None
     erase(ann, True)
     assert fresh(ann).news_seen is None
 
 
-def test_news_are_shown_while_the_database_is_locked(
-    ready_site: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_news_are_shown_while_the_database_is_locked(ready_site, person, visit, monkeypatch):
     def locked() -> Any:
         raise OperationalError("database is locked")
 
@@ -161,9 +151,7 @@ def test_news_are_shown_while_the_database_is_locked(
         transaction.set_rollback(True)
 
 
-def test_decisions_on_votes_are_news_to_the_judge(
-    db: Any, rules: Any, bob: Any, eva: Any, visit: Any
-) -> None:
+def test_decisions_on_votes_are_news_to_the_judge(db, rules, bob, eva, visit):
     """The reason, which is for the log, is not shown."""
     rules(judges=3)
     judged_twin(halves=1)

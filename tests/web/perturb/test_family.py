@@ -1,7 +1,5 @@
 """Families: paths, depths, marked changes and hashes of versions."""
 
-from typing import Any
-
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, strategies as st
@@ -35,9 +33,7 @@ TREES = st.lists(st.tuples(sentences(), st.integers(0, 20)), min_size=1, max_siz
 
 @examples(25, suppress_health_check=list(HealthCheck))
 @given(root=sentences(), tree=TREES)
-def test_stored_depths_equal_those_of_the_whole_family(
-    db: Any, root: str, tree: list[tuple[str, int]]
-) -> None:
+def test_stored_depths_equal_those_of_the_whole_family(db, root, tree):
     """The site adds version by version; `winosmith.lineage` measures the family at once."""
     with transaction.atomic():
         rows = [original("root", root)]
@@ -56,7 +52,7 @@ def test_stored_depths_equal_those_of_the_whole_family(
         transaction.set_rollback(True)
 
 
-def test_stored_edits_turn_the_parent_into_the_child(db: Any, ann: Any, root: Any) -> None:
+def test_stored_edits_turn_the_parent_into_the_child(db, ann, root):
     child = send(ann, root, typed(declared="3"))
     grandchild = send(ann, child, typed(GRANDCHILD))
     rows = get_path(grandchild)
@@ -74,7 +70,7 @@ def test_stored_edits_turn_the_parent_into_the_child(db: Any, ann: Any, root: An
     assert grandchild.version.step == 2
 
 
-def test_path_takes_two_queries_in_a_large_family(db: Any, ann: Any, root: Any) -> None:
+def test_path_takes_two_queries_in_a_large_family(db, ann, root):
     for at in range(100):
         add_to_family(original(f"side-{at}", f"{ROOT[:-1]} {at}."), root)
     child = send(ann, root)
@@ -89,9 +85,7 @@ def test_path_takes_two_queries_in_a_large_family(db: Any, ann: Any, root: Any) 
     assert len(asked) <= 1
 
 
-def test_lineage_depth_is_unknown_below_an_erased_version(
-    db: Any, ann: Any, bob: Any, root: Any
-) -> None:
+def test_lineage_depth_is_unknown_below_an_erased_version(db, ann, bob, root):
     """The lineage depth needs every step; the edit depth needs only the root."""
     child = send(bob, root)
     Problem.objects.filter(pk=child.pk).update(state="valid")
@@ -103,7 +97,7 @@ def test_lineage_depth_is_unknown_below_an_erased_version(
 
 
 @given(before=sentences(), after=sentences())
-def test_diff_contains_both_sentences(before: str, after: str) -> None:
+def test_diff_contains_both_sentences(before, after):
     """Without deletions it is the new sentence, without insertions the old one, spaces aside."""
     found = diff_text(before, after)
 
@@ -116,7 +110,7 @@ def test_diff_contains_both_sentences(before: str, after: str) -> None:
         assert [piece.kind for piece in found] == [""]
 
 
-def test_version_hash_ignores_the_order_of_options() -> None:
+def test_version_hash_ignores_the_order_of_options():
     assert hash_version(CHILD, OPTIONS) == hash_version(CHILD, OPTIONS[::-1])
     assert hash_version(CHILD, OPTIONS) != hash_version(CHILD, ("the cup", "the suitcase"))
     assert hash_version(CHILD, OPTIONS) != hash_version(ROOT, OPTIONS)

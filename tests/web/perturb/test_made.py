@@ -2,7 +2,6 @@
 
 import math
 import re
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.models import Problem
 
 
-def test_unavailable_model_does_not_block_a_submission(client: Any) -> None:
+def test_unavailable_model_does_not_block_a_submission(client):
     one = model("one")
     one.fault = "Its weights could not be read."
     one.save()
@@ -26,7 +25,7 @@ def test_unavailable_model_does_not_block_a_submission(client: Any) -> None:
     assert why in page
 
 
-def test_predictions_are_shown_with_probabilities(client: Any, ann: Any, root: Any) -> None:
+def test_predictions_are_shown_with_probabilities(client, ann, root):
     """The chosen model is listed first."""
     one, other = model("one"), model("other")
 
@@ -82,8 +81,8 @@ FOOLED, RIGHT = [0.0, -1.0], [-1.0, 0.0]
     ],
 )  # fmt: skip
 def test_verdict_depends_on_state_scores_and_reader(
-    db: Any, ann: Any, root: Any, visit: Any, reader: str, fields: Any, scores: Any, said: str
-) -> None:
+    db, ann, root, visit, reader, fields, scores, said
+):
     one = model("one")
     made = send(ann, root)
     assert made.answer == 1
@@ -98,7 +97,7 @@ def test_verdict_depends_on_state_scores_and_reader(
         assert "this counts" not in told
 
 
-def test_page_polls_until_all_predictions_arrive(client: Any, ann: Any, root: Any) -> None:
+def test_page_polls_until_all_predictions_arrive(client, ann, root):
     """Without news the answer is 204; new predictions are also announced to screen readers."""
     one = model("one")
     made = send(ann, root)
@@ -118,9 +117,7 @@ def test_page_polls_until_all_predictions_arrive(client: Any, ann: Any, root: An
 @pytest.mark.parametrize(
     ("stand", "words"), [("late", "The model took too long."), ("failed", "out of memory")]
 )
-def test_late_or_failed_model_is_shown_without_polling(
-    client: Any, ann: Any, root: Any, stand: str, words: str
-) -> None:
+def test_late_or_failed_model_is_shown_without_polling(client, ann, root, stand, words):
     model("one")
     made = send(ann, root)
     Prediction.objects.update(stand=stand, error="out of memory")
@@ -130,15 +127,13 @@ def test_late_or_failed_model_is_shown_without_polling(
     assert "every 500ms" not in page
 
 
-def test_sentences_are_stored_without_models(client: Any) -> None:
+def test_sentences_are_stored_without_models(client):
     assert "This site currently has no models" in text(client.get("/perturb/root/"))
     where = client.post("/perturb/root/", form()).headers["Location"]
     assert "Your sentence is stored. This site currently has no models" in text(client.get(where))
 
 
-def test_result_links_to_version_parent_family_and_revision(
-    client: Any, ann: Any, root: Any
-) -> None:
+def test_result_links_to_version_parent_family_and_revision(client, ann, root):
     made = send(ann, root)
     page = text(client.get(f"/perturb/made/{made.ref}/"))
     for where in (
@@ -154,9 +149,7 @@ def test_result_links_to_version_parent_family_and_revision(
     assert "/revise/" not in text(client.get(f"/perturb/made/{made.ref}/"))
 
 
-def test_path_hides_versions_that_are_not_public(
-    client: Any, ann: Any, root: Any, contributor: Any, visit: Any
-) -> None:
+def test_path_hides_versions_that_are_not_public(client, ann, root, contributor, visit):
     """A hidden version is a gap, which the edits of the next version don't reveal."""
     child = send(ann, root, typed(CHILD.replace("suitcase", "secret suitcase")))
     grandchild = send(ann, child, typed(GRANDCHILD))
@@ -173,7 +166,7 @@ def test_path_hides_versions_that_are_not_public(
         assert child.ref not in page
 
 
-def test_long_path_is_folded(client: Any, ann: Any, root: Any) -> None:
+def test_long_path_is_folded(client, ann, root):
     version = root
     for n in range(9):
         version = send(ann, version, typed(CHILD.replace("old", "").replace("too", f"too {n}")))
@@ -182,9 +175,7 @@ def test_long_path_is_folded(client: Any, ann: Any, root: Any) -> None:
     assert page.count('<li class="step') == 11
 
 
-def test_hidden_version_looks_like_a_missing_one(
-    client: Any, ann: Any, root: Any, bob: Any, visit: Any
-) -> None:
+def test_hidden_version_looks_like_a_missing_one(client, ann, root, bob, visit):
     made, other = send(ann, root), visit(bob)
     pages = (
         f"/perturb/made/{made.ref}/",
@@ -200,7 +191,7 @@ def test_hidden_version_looks_like_a_missing_one(
     assert other.get("/perturb/made/root/").status_code == 404
 
 
-def test_version_is_revised_once_on_the_same_form(client: Any, ann: Any, root: Any) -> None:
+def test_version_is_revised_once_on_the_same_form(client, ann, root):
     old = send(ann, root, typed(declared="2"))
     where = f"/perturb/{old.ref}/revise/"
     page = text(client.get(where))

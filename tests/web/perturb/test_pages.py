@@ -1,7 +1,6 @@
 """The pages for perturbing: their content, access, and kept input."""
 
 import re
-from typing import Any
 
 import pytest
 
@@ -25,7 +24,7 @@ from winosmith.web.people.privacy import publish_document
 from winosmith.web.problems.models import Problem
 
 
-def test_first_page_shows_examples_and_originals(client: Any, ann: Any, root: Any) -> None:
+def test_first_page_shows_examples_and_originals(client, ann, root):
     """Perturbed versions are listed only on request."""
     original("other", "The cup hit the jug, so the _ broke.")
     child = send(ann, root)
@@ -52,7 +51,7 @@ def test_first_page_shows_examples_and_originals(client: Any, ann: Any, root: An
     assert 'href="/perturb/root/"' not in found
 
 
-def test_visitor_without_an_account_can_perturb(db: Any, visit: Any, root: Any) -> None:
+def test_visitor_without_an_account_can_perturb(db, visit, root):
     model("one")
     client = visit()
     shown = re.findall(r'name="shown" value="(\d+)"', text(client.get("/people/consent/")))
@@ -67,16 +66,14 @@ def test_visitor_without_an_account_can_perturb(db: Any, visit: Any, root: Any) 
     assert "Waiting for the model one…" in page
 
 
-def test_resubmitted_form_leads_to_the_same_page(client: Any, root: Any) -> None:
+def test_resubmitted_form_leads_to_the_same_page(client, root):
     first = client.post("/perturb/root/", form())
     again = client.post("/perturb/root/", form(GRANDCHILD))
     made = Problem.objects.exclude(ref="root").get()
     assert first.headers["Location"] == again.headers["Location"] == f"/perturb/made/{made.ref}/"
 
 
-def test_site_without_anonymous_writers_requires_login(
-    db: Any, visit: Any, root: Any, rules: Any
-) -> None:
+def test_site_without_anonymous_writers_requires_login(db, visit, root, rules):
     rules(anonymous=False)
     assert visit().get("/perturb/root/").headers["Location"].startswith("/people/login/")
     answer = visit().post("/perturb/root/", form())
@@ -85,7 +82,7 @@ def test_site_without_anonymous_writers_requires_login(
     assert f">{CHILD}</textarea>" in text(answer)
 
 
-def test_form_starts_with_the_parent_but_no_answer(client: Any) -> None:
+def test_form_starts_with_the_parent_but_no_answer(client):
     page = text(client.get("/perturb/root/"))
     assert f">{ROOT}</textarea>" in page
     assert 'value="the suitcase"' in page
@@ -93,7 +90,7 @@ def test_form_starts_with_the_parent_but_no_answer(client: Any) -> None:
     assert "You have not changed anything yet" in page
 
 
-def test_refused_form_keeps_its_input_and_shows_advice(client: Any) -> None:
+def test_refused_form_keeps_its_input_and_shows_advice(client):
     model("one"), model("other")
     sent = form("The <b>trophy</b> was too.", answer="", declared="x", against="other")
     answer = client.post("/perturb/root/", sent)
@@ -116,7 +113,7 @@ def test_refused_form_keeps_its_input_and_shows_advice(client: Any) -> None:
     assert "large → small" not in page
 
 
-def test_checks_work_without_scripts(client: Any) -> None:
+def test_checks_work_without_scripts(client):
     """The button "Check" shows the edits and writes nothing."""
     page = text(client.post("/perturb/root/", {**form(), "do": "check"}))
     assert f">{CHILD}</textarea>" in page
@@ -129,7 +126,7 @@ def test_checks_work_without_scripts(client: Any) -> None:
     assert Problem.objects.count() == 1
 
 
-def test_live_checks_write_nothing(client: Any) -> None:
+def test_live_checks_write_nothing(client):
     page = text(client.post("/perturb/root/check/", form(), headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert 'hx-swap-oob="innerHTML:#tally">Ready to send.' in page
@@ -140,7 +137,7 @@ def test_live_checks_write_nothing(client: Any) -> None:
     assert Problem.objects.count() == 1
 
 
-def test_rate_limited_form_keeps_its_input(client: Any, rules: Any) -> None:
+def test_rate_limited_form_keeps_its_input(client, rules):
     rules(perturbs_per_hour=1)
     client.post("/perturb/root/", form())
     answer = client.post("/perturb/root/", form(GRANDCHILD, key="m" * 32))
@@ -150,9 +147,7 @@ def test_rate_limited_form_keeps_its_input(client: Any, rules: Any) -> None:
     assert "You have reached the site’s limit per hour." in text(answer)
 
 
-def test_live_checks_and_check_button_share_a_limit(
-    client: Any, monkeypatch: Any, rules: Any
-) -> None:
+def test_live_checks_and_check_button_share_a_limit(client, monkeypatch, rules):
     """Submissions don't count."""
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     rules(perturbs_per_hour=1)
@@ -162,7 +157,7 @@ def test_live_checks_and_check_button_share_a_limit(
     assert client.post("/perturb/root/", form()).status_code == 302
 
 
-def test_form_without_current_consent_keeps_its_input(client: Any, visit: Any) -> None:
+def test_form_without_current_consent_keeps_its_input(client, visit):
     """No person is created for a visitor's refused form."""
     publish_document("consent", "Everything is different now.")
     before = Person.objects.count()
@@ -175,7 +170,7 @@ def test_form_without_current_consent_keeps_its_input(client: Any, visit: Any) -
     assert Problem.objects.count() == 1
 
 
-def test_opening_the_form_marks_the_twin_as_seen(client: Any, ann: Any, root: Any) -> None:
+def test_opening_the_form_marks_the_twin_as_seen(client, ann, root):
     """A reader of one half must not judge the other half."""
     original("half", CHILD, twin=root.twin, state="judging")
     client.get("/perturb/root/")
@@ -183,7 +178,7 @@ def test_opening_the_form_marks_the_twin_as_seen(client: Any, ann: Any, root: An
 
 
 @pytest.mark.long
-def test_hostile_texts_are_escaped_on_all_pages(client: Any) -> None:
+def test_hostile_texts_are_escaped_on_all_pages(client):
     for n, hostile in enumerate(TEXTS):
         sentence = f"The trophy number {n} and {hostile} went into the suitcase since _ was wide."
         sent = {**form(sentence, key=f"{n:032}"), "option_1": hostile}

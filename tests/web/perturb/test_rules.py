@@ -32,7 +32,7 @@ from winosmith.web.problems.records import as_problem
 KEY = "k" * 32
 
 
-def test_version_becomes_a_single_problem_in_judging(database: Any, ann: Any, root: Any) -> None:
+def test_version_becomes_a_single_problem_in_judging(database, ann, root):
     """It has its own twin and lineage, is indexed, and all models are asked about it."""
     one, other = model("one"), model("other")
     made = send(ann, root, typed(against="other"))
@@ -59,9 +59,7 @@ def test_version_becomes_a_single_problem_in_judging(database: Any, ann: Any, ro
     ]
 
 
-def test_form_key_creates_one_version_per_person(
-    database: Any, ann: Any, bob: Any, root: Any
-) -> None:
+def test_form_key_creates_one_version_per_person(database, ann, bob, root):
     made = send(ann, root, key=KEY)
     assert send(ann, root, typed(GRANDCHILD), key=KEY) == made
     assert send(bob, root, typed(GRANDCHILD), key=KEY) != made
@@ -88,9 +86,7 @@ def test_form_key_creates_one_version_per_person(
         ({"declared": "0"}, "declared", "original"),
     ],
 )
-def test_invalid_input_is_refused_with_advice_by_field(
-    db: Any, ann: Any, root: Any, changes: dict[str, Any], field: str, words: str
-) -> None:
+def test_invalid_input_is_refused_with_advice_by_field(db, ann, root, changes, field, words):
     with pytest.raises(RefusedError) as refused:
         send(ann, root, typed(**changes))
     assert words in " ".join(refused.value.faults[field])
@@ -99,7 +95,7 @@ def test_invalid_input_is_refused_with_advice_by_field(
     assert not Done.objects.exists()
 
 
-def test_version_is_refused_twice_in_a_family(db: Any, ann: Any, bob: Any, root: Any) -> None:
+def test_version_is_refused_twice_in_a_family(db, ann, bob, root):
     """A withdrawn or rejected version can be submitted again."""
     child = send(ann, root)
     for somebody, parent, sentence, words in (
@@ -117,7 +113,7 @@ def test_version_is_refused_twice_in_a_family(db: Any, ann: Any, bob: Any, root:
     assert send(ann, original("elsewhere", GRANDCHILD)).version.root.ref == "elsewhere"
 
 
-def test_other_half_of_the_twin_is_refused(db: Any, ann: Any, root: Any) -> None:
+def test_other_half_of_the_twin_is_refused(db, ann, root):
     """If the writer can't read that half, the sentence is accepted, so that nothing is revealed."""
     half = original("half", CHILD, twin=root.twin, answer=1)
     with pytest.raises(RefusedError, match="other half"):
@@ -128,16 +124,14 @@ def test_other_half_of_the_twin_is_refused(db: Any, ann: Any, root: Any) -> None
     assert made.hints == []
 
 
-def test_copy_of_an_embargoed_version_is_accepted(db: Any, ann: Any, bob: Any, root: Any) -> None:
+def test_copy_of_an_embargoed_version_is_accepted(db, ann, bob, root):
     """A refusal would reveal the embargoed version."""
     child = send(ann, root)
     Problem.objects.filter(pk=child.pk).update(embargo=True)
     assert send(bob, root).pk != child.pk
 
 
-def test_public_and_own_waiting_problems_can_be_perturbed(
-    db: Any, contributor: Any, ann: Any, bob: Any
-) -> None:
+def test_public_and_own_waiting_problems_can_be_perturbed(db, contributor, ann, bob):
     """Moderators have no extra rights."""
     eva = contributor("eva", is_moderator=True)
     own = original("own", contributor=ann)
@@ -161,9 +155,7 @@ def test_public_and_own_waiting_problems_can_be_perturbed(
         send(bob, original("hidden", state="judging"))
 
 
-def test_consent_and_rate_limit_are_checked_first(
-    db: Any, ann: Any, person: Any, root: Any
-) -> None:
+def test_consent_and_rate_limit_are_checked_first(db, ann, person, root):
     """A resubmitted form doesn't count against the limit."""
     with pytest.raises(InputError, match="First agree"):
         send(person("eva"), root)
@@ -178,7 +170,7 @@ def test_consent_and_rate_limit_are_checked_first(
     assert Problem.objects.count() == 2
 
 
-def test_only_copies_from_outside_the_family_give_hints(db: Any, ann: Any, root: Any) -> None:
+def test_only_copies_from_outside_the_family_give_hints(db, ann, root):
     """A problem that the root resembles as well is not a hint."""
     from winosmith import Dataset, Problem
 
@@ -194,9 +186,7 @@ def test_only_copies_from_outside_the_family_give_hints(db: Any, ann: Any, root:
     assert (flagged.state, len(flagged.hints)) == ("held", 1)
 
 
-def test_simultaneous_equal_sentences_are_entered_once(
-    database: Any, contributor: Any, root: Any
-) -> None:
+def test_simultaneous_equal_sentences_are_entered_once(database, contributor, root):
     """The root has no earlier version, so the family doesn't exist yet."""
     people = [contributor(f"person {n}") for n in range(10)]
 
@@ -212,7 +202,7 @@ def _revise(person: Any, old: Any, what: Any, key: str = KEY) -> Any:
     return create_version(Position.for_revision(person, fresh(old)), what, key)
 
 
-def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, root: Any) -> None:
+def test_revision_replaces_the_old_version(database, ann, bob, root):
     """It has the old version's parent and readers; children stay below the old version."""
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
@@ -234,7 +224,7 @@ def test_revision_replaces_the_old_version(database: Any, ann: Any, bob: Any, ro
     assert _revise(ann, new, typed(CHILD), "n" * 32).state == "judging"
 
 
-def test_revision_of_an_embargoed_version_is_embargoed(db: Any, ann: Any, root: Any) -> None:
+def test_revision_of_an_embargoed_version_is_embargoed(db, ann, root):
     model("one")
     old = send(ann, root)
     Problem.objects.filter(pk=old.pk).update(embargo=True)
@@ -243,7 +233,7 @@ def test_revision_of_an_embargoed_version_is_embargoed(db: Any, ann: Any, root: 
     assert not Prediction.objects.filter(problem=new).exists()
 
 
-def test_version_keeps_three_options_and_the_pronoun(db: Any, ann: Any, bob: Any) -> None:
+def test_version_keeps_three_options_and_the_pronoun(db, ann, bob):
     """Problems have up to five options; a change of the options drops the pronoun."""
     three = ["the trophy", "the suitcase", "the lock"]
     root = original(options=three, record={"pronoun": "it", "single": True})
@@ -253,7 +243,7 @@ def test_version_keeps_three_options_and_the_pronoun(db: Any, ann: Any, bob: Any
     assert "pronoun" not in send(bob, root, renamed).record
 
 
-def test_edit_next_to_an_attached_blank_is_one_edit(database: Any, ann: Any, root: Any) -> None:
+def test_edit_next_to_an_attached_blank_is_one_edit(database, ann, root):
     """The blank was typed without a space; the check separates it and says so."""
     glued = SentenceInput.from_form(form(CHILD.replace("_ was", "_was")), 2)
     place = Position(ann, [root])
@@ -264,13 +254,13 @@ def test_edit_next_to_an_attached_blank_is_one_edit(database: Any, ann: Any, roo
     assert send(ann, root, glued).sentence == CHILD
 
 
-def test_length_in_words_is_not_checked_without_spaces(site: Any) -> None:
+def test_length_in_words_is_not_checked_without_spaces(site):
     japanese = _check_length(SentenceInput("茶碗が急須に当たって_が割れた。", ("茶碗", "急須")))
     assert (japanese.verdict, japanese.figure) == ("pass", "")
     assert _check_length(SentenceInput("The _ fell.", ("cup", "jug"))).verdict == "fail"
 
 
-def test_long_form_values_are_not_truncated(site: Any) -> None:
+def test_long_form_values_are_not_truncated(site):
     long = {"declared": "9" * 60, "against": "x" * 60}
     stated = SentenceInput.from_form(long, 2)
     assert (stated.declared, stated.against) == (long["declared"], long["against"])

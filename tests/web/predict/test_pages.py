@@ -23,7 +23,7 @@ def _failed(number: int) -> Any:
     return problem
 
 
-def test_list_shows_the_progress_of_each_model(models: Any, visit: Any) -> None:
+def test_list_shows_the_progress_of_each_model(models, visit):
     """Models are in the order of site.toml."""
     problem, _other = asked(1), row(2)
     problem.predictions.filter(model__name="alpha").update(stand="done", seconds=0.25)
@@ -35,9 +35,7 @@ def test_list_shows_the_progress_of_each_model(models: Any, visit: Any) -> None:
     assert "will restart in a moment" in page
 
 
-def test_only_moderators_see_failed_problems_of_a_model(
-    models: Any, visit: Any, person: Any
-) -> None:
+def test_only_moderators_see_failed_problems_of_a_model(models, visit, person):
     problem = _failed(1)
     seen = visit().get("/models/zeta/").text
     assert "1 failed" in seen
@@ -50,7 +48,7 @@ def test_only_moderators_see_failed_problems_of_a_model(
     assert visit().get("/models/nobody/").status_code == 404
 
 
-def test_moderator_can_retry_failed_predictions(models: Any, visit: Any, person: Any) -> None:
+def test_moderator_can_retry_failed_predictions(models, visit, person):
     """The same form, sent again, does nothing."""
     problem = _failed(1)
     browser = visit(person("mo", is_moderator=True, is_judge=True))
@@ -64,7 +62,7 @@ def test_moderator_can_retry_failed_predictions(models: Any, visit: Any, person:
     assert problem.predictions.get(pk=zeta.pk).stand == "failed"
 
 
-def test_no_address_accepts_a_prediction(models: Any, visit: Any) -> None:
+def test_no_address_accepts_a_prediction(models, visit):
     """The pages of models accept only the form for a retry."""
     problem = asked(1)
     for path in ("/models/", "/models/zeta/"):
@@ -81,7 +79,7 @@ def _run(site: Any, *arguments: str) -> Any:
     return CliRunner().invoke(models_command, [str(site.folder), *arguments])
 
 
-def test_command_prints_progress_and_faults_of_models(db: Any) -> None:
+def test_command_prints_progress_and_faults_of_models(db):
     set_current_models(db.rules.models)
     asked(1).predictions.filter(model__name="hunting").update(stand="failed")
     update_model("association", fault=NOT_LOADED)
@@ -96,7 +94,7 @@ def test_command_prints_progress_and_faults_of_models(db: Any) -> None:
     assert Model.objects.filter(current=True).count() == 2
 
 
-def test_retry_resets_failed_predictions_of_one_model(db: Any) -> None:
+def test_retry_resets_failed_predictions_of_one_model(db):
     set_current_models(db.rules.models)
     problem = asked(1)
     problem.predictions.update(stand="late")

@@ -63,7 +63,7 @@ def is_alive(process: int) -> bool:
 
 
 @pytest.mark.parametrize("database", LONG_DATABASES)
-def test_built_in_models_predict_stored_problems(served: Any, database: str) -> None:
+def test_built_in_models_predict_stored_problems(served, database):
     """`trials/platform_predict.py` measures how soon."""
     site = served(models=BUILT_IN, database=database)
     for number in (1, 2):
@@ -78,7 +78,7 @@ def test_built_in_models_predict_stored_problems(served: Any, database: str) -> 
 
 
 @pytest.mark.long
-def test_killed_process_is_restarted(served: Any) -> None:
+def test_killed_process_is_restarted(served):
     site = served(models=BUILT_IN)
     site.do(ASKED.format(number=1))
     wait_for_predictions(site, 1)
@@ -94,7 +94,7 @@ def test_killed_process_is_restarted(served: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_model_processes_end_with_the_server(served: Any, sign: signal.Signals) -> None:
+def test_model_processes_end_with_the_server(served, sign):
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
     site.stop(sign)
@@ -102,7 +102,7 @@ def test_model_processes_end_with_the_server(served: Any, sign: signal.Signals) 
 
 
 @pytest.mark.long
-def test_model_processes_end_if_the_server_is_killed(served: Any) -> None:
+def test_model_processes_end_if_the_server_is_killed(served):
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
     os.kill(site.process.pid, signal.SIGKILL)
@@ -113,7 +113,7 @@ def test_model_processes_end_if_the_server_is_killed(served: Any) -> None:
 
 
 @pytest.mark.long
-def test_model_processes_outlive_request_processes(served: Any) -> None:
+def test_model_processes_outlive_request_processes(served):
     """If the worker is killed, they end, and its successor starts new ones."""
     site = served(models=BUILT_IN)
     found = until(lambda: len(processes(site.folder)) == 2 and processes(site.folder))
@@ -146,9 +146,7 @@ def slow_server() -> Iterator[tuple[str, threading.Event]]:
 
 
 @pytest.mark.long
-def test_slow_and_broken_models_do_not_delay_others(
-    served: Any, slow_server: tuple[str, threading.Event]
-) -> None:
+def test_slow_and_broken_models_do_not_delay_others(served, slow_server):
     url, free = slow_server
     models = [
         *BUILT_IN,
@@ -177,7 +175,7 @@ def test_slow_and_broken_models_do_not_delay_others(
 
 
 @pytest.mark.long
-def test_new_revision_of_a_model_predicts_again(served: Any) -> None:
+def test_new_revision_of_a_model_predicts_again(served):
     """The predictions of the old revision stay."""
     site = served(models=[{"name": "one", "solver": "random", "seed": 1}])
     site.do(ASKED.format(number=1))

@@ -29,7 +29,7 @@ def _read(tmp_path: Path, *tables: str) -> SiteRules:
         CHAT + 'key_variable = "MY_KEY"\ntemperature = 0.5\nconcurrency = 8\nswap = true',
     ],
 )
-def test_options_of_each_solver_are_read(tmp_path: Path, table: str) -> None:
+def test_options_of_each_solver_are_read(tmp_path, table):
     [rule] = _read(tmp_path, table).models
     assert rule.name == "one"
     assert rule.options or rule.solver == "majority"
@@ -61,28 +61,26 @@ def test_options_of_each_solver_are_read(tmp_path: Path, table: str) -> None:
         (CHAT + "temperature = 99", "temperature is 99; it must be a number from 0 to 10"),
     ],
 )
-def test_invalid_option_is_reported_with_file_and_model(
-    tmp_path: Path, table: str, told: str
-) -> None:
+def test_invalid_option_is_reported_with_file_and_model(tmp_path, table, told):
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, table)
     assert str(caught.value).startswith(f"{tmp_path / 'site.toml'}: the solver one: ")
     assert told in str(caught.value)
 
 
-def test_api_key_in_the_file_is_refused_but_not_quoted(tmp_path: Path) -> None:
+def test_api_key_in_the_file_is_refused_but_not_quoted(tmp_path):
     with pytest.raises(RecipeError) as caught:
         _read(tmp_path, CHAT + 'key_variable = "sk-live-123"')
     assert "the name of an environment variable" in str(caught.value)
     assert "sk-live-123" not in str(caught.value)
 
 
-def test_models_with_equal_names_are_refused(tmp_path: Path) -> None:
+def test_models_with_equal_names_are_refused(tmp_path):
     with pytest.raises(RecipeError, match="two models are named 'one'"):
         _read(tmp_path, 'solver = "random"', 'solver = "majority"')
 
 
-def test_pronoun_as_input_of_a_model_is_refused(tmp_path: Path) -> None:
+def test_pronoun_as_input_of_a_model_is_refused(tmp_path):
     """Contributors write blanks, so there is no pronoun to see; `sees = "blank"` is allowed."""
     with pytest.raises(RecipeError, match="have a blank, not a pronoun"):
         _read(tmp_path, 'solver = "association"\nsees = "pronoun"')
@@ -90,7 +88,7 @@ def test_pronoun_as_input_of_a_model_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["models = 3", 'models = "all"', "models = { a = 1 }"])
-def test_models_must_be_a_list(tmp_path: Path, text: str) -> None:
+def test_models_must_be_a_list(tmp_path, text):
     path = tmp_path / "site.toml"
     path.write_text(text)
     with pytest.raises(RecipeError, match="it must be a list of tables"):

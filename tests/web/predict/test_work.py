@@ -67,7 +67,7 @@ def _predict(model: Any, solver: Any, most: int = 10, limit: float = 20.0) -> li
     return sizes
 
 
-def test_prediction_stores_scores_choice_and_input_hash(model: Any) -> None:
+def test_prediction_stores_scores_choice_and_input_hash(model):
     asked(1, answer=0)
     asked(2, answer=1)
     asked(3, answer=None)
@@ -94,16 +94,14 @@ TIES = ((-2.5, -2.5 - 1e-9), (-3.0, -1.0, -1.0))
 @pytest.mark.parametrize(
     ("scores", "answer"), [(tie, answer) for tie in TIES for answer in range(len(tie))]
 )
-def test_tie_is_neither_correct_nor_incorrect(
-    model: Any, scores: tuple[float, ...], answer: int
-) -> None:
+def test_tie_is_neither_correct_nor_incorrect(model, scores, answer):
     asked(1, answer=answer, options=["cup", "jug", "pot"][: len(scores)])
     _predict(model, Told(scores))
     [one] = _rows(model)
     assert (one.tie, one.choice, one.right) == (True, scores.index(max(scores)), None)
 
 
-def test_model_sees_only_the_sentence_and_options(model: Any) -> None:
+def test_model_sees_only_the_sentence_and_options(model):
     asked(1, answer=1)
     solver = Told((0.0, 1.0))
     _predict(model, solver)
@@ -113,7 +111,7 @@ def test_model_sees_only_the_sentence_and_options(model: Any) -> None:
     assert not shown.extra
 
 
-def test_bad_sentence_does_not_affect_others_in_its_batch(model: Any) -> None:
+def test_bad_sentence_does_not_affect_others_in_its_batch(model):
     """A failed batch is scored again one by one.
 
     The stored reason doesn't contain the error's text.
@@ -129,13 +127,13 @@ def test_bad_sentence_does_not_affect_others_in_its_batch(model: Any) -> None:
 
 
 @pytest.mark.parametrize("scores", [(1.0,), (float("nan"), 0.0), (float("inf"), 0.0)])
-def test_missing_or_non_finite_scores_fail(model: Any, scores: tuple[float, ...]) -> None:
+def test_missing_or_non_finite_scores_fail(model, scores):
     asked(1)
     _predict(model, Told(scores))
     assert [one.stand for one in _rows(model)] == ["failed"]
 
 
-def test_error_after_the_time_limit_counts_as_late(model: Any) -> None:
+def test_error_after_the_time_limit_counts_as_late(model):
     asked(1)
 
     class Slow:
@@ -149,7 +147,7 @@ def test_error_after_the_time_limit_counts_as_late(model: Any) -> None:
     ]
 
 
-def test_urgent_predictions_are_claimed_first(model: Any) -> None:
+def test_urgent_predictions_are_claimed_first(model):
     """Urgent and background predictions don't share a batch."""
     for number in (1, 2):
         request_many([row(number).pk], [model.pk], urgent=False)
@@ -158,7 +156,7 @@ def test_urgent_predictions_are_claimed_first(model: Any) -> None:
     assert [task.model_input.id for task in process.claim_tasks(model, 10, 60)] == ["p1", "p2"]
 
 
-def test_simultaneous_claims_never_overlap(model: Any) -> None:
+def test_simultaneous_claims_never_overlap(model):
     for number in range(24):
         asked(number)
     taken: list[int] = []
@@ -173,7 +171,7 @@ def test_simultaneous_claims_never_overlap(model: Any) -> None:
     assert sorted(taken) == [one.pk for one in _rows(model)]
 
 
-def test_prediction_fails_after_three_crashes(model: Any) -> None:
+def test_prediction_fails_after_three_crashes(model):
     """After a crash in a batch, each prediction is tried alone."""
     rows = [asked(number).predictions.get().pk for number in (1, 2)]
     for expected in (rows, [rows[0]], [rows[1]], [rows[0]], [rows[1]]):
@@ -184,7 +182,7 @@ def test_prediction_fails_after_three_crashes(model: Any) -> None:
     assert {(one.stand, one.tries) for one in _rows(model)} == {("failed", 3)}
 
 
-def test_prediction_that_times_out_alone_is_late(model: Any) -> None:
+def test_prediction_that_times_out_alone_is_late(model):
     """After a timeout in a batch, each prediction is tried alone."""
     for number in (1, 2):
         asked(number)
@@ -204,7 +202,7 @@ class Still:
         return [sum(itertools.repeat(1))]
 
 
-def test_blocked_process_is_ended_by_an_alarm_signal(model: Any, database: Any) -> None:
+def test_blocked_process_is_ended_by_an_alarm_signal(model, database):
     asked(1)
     site = replace(database, rules=replace(database.rules, model_seconds=1))
     connection.close()
@@ -223,7 +221,7 @@ def test_blocked_process_is_ended_by_an_alarm_signal(model: Any, database: Any) 
     assert [one.stand for one in _rows(model)] == ["late", "done"]
 
 
-def test_answer_after_the_timeout_is_ignored(model: Any) -> None:
+def test_answer_after_the_timeout_is_ignored(model):
     asked(1)
     [task] = process.claim_tasks(model, 10, 60)
     asking.release_tasks("one", timed_out=True)
@@ -232,7 +230,7 @@ def test_answer_after_the_timeout_is_ignored(model: Any) -> None:
     assert [(one.stand, one.choice) for one in _rows(model)] == [("late", None)]
 
 
-def test_new_revision_predicts_all_problems_again(model: Any, database: Any) -> None:
+def test_new_revision_predicts_all_problems_again(model, database):
     """The old revision keeps its finished predictions; a return to it uses them again."""
     problem = row(1)
     assert asking.queue_unseen_problems(model) == 1
@@ -254,7 +252,7 @@ def test_new_revision_predicts_all_problems_again(model: Any, database: Any) -> 
     assert [one.stand for one in get_current_predictions(problem)] == ["done"]
 
 
-def test_back_fill_queues_public_problems_and_versions(model: Any) -> None:
+def test_back_fill_queues_public_problems_and_versions(model):
     """Withdrawn versions and unfinished originals are not queued."""
     public, unfinished = row(1), row(2, state="judging")
     version, withdrawn = row(3, state="judging"), row(4, state="withdrawn")
@@ -266,7 +264,7 @@ def test_back_fill_queues_public_problems_and_versions(model: Any) -> None:
     assert unfinished.ref not in found
 
 
-def test_batch_size_follows_the_duration_of_batches() -> None:
+def test_batch_size_follows_the_duration_of_batches():
     """It never falls below its minimum."""
     size = 1
     for _ in range(20):
@@ -278,7 +276,7 @@ def test_batch_size_follows_the_duration_of_batches() -> None:
     assert adapt_batch_size(4, TARGET_SECONDS * 9, 4, minimum=4) == 4
 
 
-def test_digest_depends_on_solver_and_options(database: Any) -> None:
+def test_digest_depends_on_solver_and_options(database):
     """The name of the model doesn't change it."""
 
     def digest(rule: SolverRule) -> str:
@@ -302,7 +300,7 @@ def test_digest_depends_on_solver_and_options(database: Any) -> None:
     assert all(len(one) == 64 for one in digests)
 
 
-def test_request_for_all_models_takes_two_statements(models: Any) -> None:
+def test_request_for_all_models_takes_two_statements(models):
     problem = row(1)
     with CaptureQueriesContext(connection) as queries:
         request_predictions(problem)
@@ -312,7 +310,7 @@ def test_request_for_all_models_takes_two_statements(models: Any) -> None:
     assert {(one.stand, one.urgent) for one in found} == {("waiting", True)}
 
 
-def test_repeated_request_changes_only_the_urgency(models: Any) -> None:
+def test_repeated_request_changes_only_the_urgency(models):
     problem, every = row(1), list(Model.objects.values_list("pk", flat=True))
     request_many([problem.pk], every, urgent=False)
     done = problem.predictions.get(model__name="alpha")
@@ -326,7 +324,7 @@ def test_repeated_request_changes_only_the_urgency(models: Any) -> None:
 
 
 @pytest.mark.parametrize("hidden", [{"embargo": True}, {"gold": True}])
-def test_hidden_problems_are_not_shown_to_models(models: Any, hidden: dict[str, bool]) -> None:
+def test_hidden_problems_are_not_shown_to_models(models, hidden):
     problem = asked(1, **hidden)
     assert get_current_predictions(problem) == []
     model = Model.objects.get(name="zeta")
@@ -336,6 +334,6 @@ def test_hidden_problems_are_not_shown_to_models(models: Any, hidden: dict[str, 
     assert process.claim_tasks(model, 10, 60) == []
 
 
-def test_site_without_models_stores_problems(models: Any) -> None:
+def test_site_without_models_stores_problems(models):
     set_current_models(())
     assert get_current_predictions(asked(1)) == []

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,7 @@ def pairs(site: Any) -> Any:
     return PairWeights.from_problems(BROKEN)
 
 
-def test_word_that_reveals_the_answer_is_named(pairs: Any) -> None:
+def test_word_that_reveals_the_answer_is_named(pairs):
     """The option that was always correct with a word gets most of the share."""
     given_away = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert given_away.share is not None
@@ -52,12 +51,12 @@ def test_word_that_reveals_the_answer_is_named(pairs: Any) -> None:
     assert against.words == ()
 
 
-def test_reading_does_not_depend_on_option_order(pairs: Any) -> None:
+def test_reading_does_not_depend_on_option_order(pairs):
     first = measure_half(Half("The _ broke.", ("cup", "jug"), 0), pairs)
     assert measure_half(Half("The _ broke.", ("jug", "cup"), 1), pairs) == first
 
 
-def test_unknown_words_give_a_share_of_one_half(pairs: Any) -> None:
+def test_unknown_words_give_a_share_of_one_half(pairs):
     """The page then shows no reading."""
     reading = measure_half(Half("A _ sings.", ("lark", "owl"), 1), pairs)
     assert reading == Reading(0.5, (), is_known=False)
@@ -74,13 +73,11 @@ def test_unknown_words_give_a_share_of_one_half(pairs: Any) -> None:
         (("a", "b"), -1),
     ],
 )
-def test_unfinished_half_has_no_share(
-    pairs: Any, options: tuple[str, ...], answer: int | None
-) -> None:
+def test_unfinished_half_has_no_share(pairs, options, answer):
     assert measure_half(Half("The _ broke.", options, answer), pairs) == Reading(None, ())
 
 
-def test_share_follows_from_the_scores_of_the_solver(pairs: Any) -> None:
+def test_share_follows_from_the_scores_of_the_solver(pairs):
     solver = solve.WordAssociation.trained_on(Dataset(BROKEN), features="pairs", smoothing=1)
     problem = Problem("x", "They dropped the cup and the _ broke.", ("old cup", "jug"), 0)
     (scores,) = solver.score([problem])
@@ -120,9 +117,7 @@ def _write(ref: str, **fields: Any) -> None:
     ],
     ids=str,
 )
-def test_meter_learns_only_from_public_problems(
-    db: Any, fields: dict[str, Any], learnt: bool
-) -> None:
+def test_meter_learns_only_from_public_problems(db, fields, learnt):
     for number in range(3):
         _write(f"p{number}", **fields)
     pairs = train_pairs()
@@ -131,7 +126,7 @@ def test_meter_learns_only_from_public_problems(
     assert words == (("fenced",) if learnt else ())
 
 
-def test_saved_weights_equal_those_of_the_solver(site: Any, tmp_path: Path) -> None:
+def test_saved_weights_equal_those_of_the_solver(site, tmp_path):
     problems = list(practice.read_handwritten())
     PairWeights.from_problems(problems).save(tmp_path / "pairs.npy")
     pairs = PairWeights.read(tmp_path / "pairs.npy")
@@ -145,7 +140,7 @@ def test_saved_weights_equal_those_of_the_solver(site: Any, tmp_path: Path) -> N
     assert (none.get_weights(["the cup"]), none.problem_count) == ({}, 0)
 
 
-def test_processes_use_the_latest_weights_of_the_worker(learning: Any) -> None:
+def test_processes_use_the_latest_weights_of_the_worker(learning):
     for number in range(3):
         _write(f"p{number}")
     halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
@@ -171,7 +166,7 @@ def test_processes_use_the_latest_weights_of_the_worker(learning: Any) -> None:
     ],
     ids=["empty", "cut off", "no array", "another array", "gone"],
 )
-def test_unreadable_file_keeps_the_loaded_weights(learning: Any, database: Any, spoil: Any) -> None:
+def test_unreadable_file_keeps_the_loaded_weights(learning, database, spoil):
     train_and_save_pairs()
     assert learning.load_latest().problem_count == SHIPPED
     spoil(database.folder / FILE)
@@ -181,9 +176,7 @@ def test_unreadable_file_keeps_the_loaded_weights(learning: Any, database: Any, 
     assert learning.load_latest().problem_count == SHIPPED + 1
 
 
-def test_failed_training_keeps_the_old_weights(
-    learning: Any, database: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
+def test_failed_training_keeps_the_old_weights(learning, database, monkeypatch, caplog):
     train_and_save_pairs()
 
     def broken() -> Any:

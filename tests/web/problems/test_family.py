@@ -1,6 +1,5 @@
 """Families: lineages in published data, without words of hidden problems, and embargoes."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ def _make_family(person: Any, **states: str) -> tuple[Any, Any, Any]:
     return top, middle, child(middle, bob, new=("secretly fit", "fit"))
 
 
-def test_public_family_is_exported_with_its_lineage(person: Any) -> None:
+def test_public_family_is_exported_with_its_lineage(person):
     data = Dataset(as_public(_make_family(person)))
     assert check_lineages(data) == {}
     assert [datum.root for datum in data] == [data[0].id] * 3
@@ -34,7 +33,7 @@ def test_public_family_is_exported_with_its_lineage(person: Any) -> None:
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
-def test_words_of_a_hidden_parent_are_not_exported(person: Any, state: str) -> None:
+def test_words_of_a_hidden_parent_are_not_exported(person, state):
     """The parent's id stays; the edits, which would spell its sentence, are omitted."""
     top, middle, last = _make_family(person, middle=state)
     (datum,) = as_public([last])
@@ -43,7 +42,7 @@ def test_words_of_a_hidden_parent_are_not_exported(person: Any, state: str) -> N
     assert "secretly" not in repr(datum)
 
 
-def test_depths_below_a_hidden_root_are_exported(person: Any) -> None:
+def test_depths_below_a_hidden_root_are_exported(person):
     _top, middle, last = _make_family(person, root="withdrawn")
     data = as_public(list(get_public_problems().order_by("pk")))
     assert [datum.id for datum in data] == [middle.ref, last.ref]
@@ -51,13 +50,13 @@ def test_depths_below_a_hidden_root_are_exported(person: Any) -> None:
     assert [len(datum.lineage.edits) for datum in data] == [0, 1]
 
 
-def test_declared_depth_is_exported_with_measured_depths(ann: Any) -> None:
+def test_declared_depth_is_exported_with_measured_depths(ann):
     top = root(ann, state="withdrawn")
     (datum,) = as_public([child(top, declared=4)])
     assert depths(Dataset([datum])) == (Depths(4, 1, 1),)
 
 
-def test_exported_depths_equal_those_of_the_site(person: Any, tmp_path: Path) -> None:
+def test_exported_depths_equal_those_of_the_site(person, tmp_path):
     """Depths are added to the data only below a hidden version, in every format that keeps them."""
     for state, hidden in (("valid", False), ("judging", True), ("withdrawn", True)):
         top, _middle, last = _make_family(
@@ -82,9 +81,7 @@ def test_exported_depths_equal_those_of_the_site(person: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(("validated", "state", "marked"), [
     (True, "valid", False), (True, "rejected", True), (False, "valid", True),
 ])  # fmt: skip
-def test_generated_problem_loses_its_mark_only_if_judged_valid(
-    validated: bool, state: str, marked: bool
-) -> None:
+def test_generated_problem_loses_its_mark_only_if_judged_valid(validated, state, marked):
     made = child(root(), state=state, extra={UNVALIDATED: True, "chat.turn": 2})
     made.record["validated"] = validated
     datum = as_problem(made)
@@ -108,7 +105,7 @@ def _decide(moderator: Any, problem: Any, action: str) -> Any:
 OPEN, OWN, COVERED = (False, False), (True, False), (True, True)
 
 
-def test_embargo_covers_all_versions_below(eva: Any) -> None:
+def test_embargo_covers_all_versions_below(eva):
     """When it is lifted, versions with an embargo of their own keep it."""
     top = root()
     middle = child(top, new=("fit", "belong"))
@@ -125,7 +122,7 @@ def test_embargo_covers_all_versions_below(eva: Any) -> None:
     assert _get_flags(last, under) == [OPEN, OPEN]
 
 
-def test_inherited_embargo_cannot_be_lifted(eva: Any) -> None:
+def test_inherited_embargo_cannot_be_lifted(eva):
     """Lifting an additional embargo of the version itself leaves the inherited one."""
     top = root()
     made = child(top)
@@ -143,7 +140,7 @@ def test_inherited_embargo_cannot_be_lifted(eva: Any) -> None:
     assert _get_flags(top, made) == [OPEN, OPEN]
 
 
-def test_new_versions_inherit_the_embargo_of_their_parent() -> None:
+def test_new_versions_inherit_the_embargo_of_their_parent():
     top = root()
     with writing():
         set_embargo(top)

@@ -1,6 +1,5 @@
 """Hints: what each reports, ignores and hides."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,13 +36,13 @@ pytestmark = pytest.mark.usefixtures("site")
         "idiot",
     ],
 )
-def test_listed_word_is_found_in_every_spelling_but_not_inside_other_words(text: str) -> None:
+def test_listed_word_is_found_in_every_spelling_but_not_inside_other_words(text):
     assert find_flagged_words(text, ["idiot"]) == ["idiot"]
     for other in ("idiotic", "It was idiosyncratic.", "", "an id iot"):
         assert find_flagged_words(other, ["idiot"]) == []
 
 
-def test_phrases_and_prefixes_can_be_listed() -> None:
+def test_phrases_and_prefixes_can_be_listed():
     """A phrase matches over any whitespace; a final star matches every word with the prefix."""
     text = "The old  geezer babbled (a*b)."
     listed = ["Old Geezer", "babb*", "a*b"]
@@ -66,12 +65,12 @@ def test_phrases_and_prefixes_can_be_listed() -> None:
         ("They won 3-1 (2-0) against 11 players.", []),
     ],
 )
-def test_contact_data_is_found_but_not_dates_prices_and_scores(text: str, found: list[str]) -> None:
+def test_contact_data_is_found_but_not_dates_prices_and_scores(text, found):
     assert find_contact_data(text) == found
 
 
 @pytest.mark.parametrize("many", ["x", "a-", "1"])
-def test_search_for_contact_data_takes_linear_time(many: str) -> None:
+def test_search_for_contact_data_takes_linear_time(many):
     """A quadratic search of these texts would take hours."""
     assert find_contact_data(f"{many * 500_000} ann@example.org") == ["ann@example.org"]
 
@@ -91,9 +90,7 @@ def test_search_for_contact_data_takes_linear_time(many: str) -> None:
         ('It was late. Robert slept. "Maria," Ann said.', [], []),
     ],
 )
-def test_full_names_are_found_but_not_first_names_titles_and_places(
-    text: str, options: list[str], found: list[str]
-) -> None:
+def test_full_names_are_found_but_not_first_names_titles_and_places(text, options, found):
     assert find_full_names(text, options) == found
 
 
@@ -106,11 +103,11 @@ def test_full_names_are_found_but_not_first_names_titles_and_places(
         ("He was happy!", []),
     ],
 )
-def test_shouting_is_found(text: str, found: list[str]) -> None:
+def test_shouting_is_found(text, found):
     assert find_shouting(text) == found
 
 
-def test_invisible_and_foreign_characters_are_found() -> None:
+def test_invisible_and_foreign_characters_are_found():
     """Whole words in another script are allowed."""
     assert find_invisible("a\u200b\u202eb\x07\ufeff") == [
         "RIGHT-TO-LEFT OVERRIDE",
@@ -124,12 +121,12 @@ def test_invisible_and_foreign_characters_are_found() -> None:
     assert find_invisible("café — “quoted”\ttab\n") == []
 
 
-def test_handwritten_twins_give_no_text_hints(db: Any) -> None:
+def test_handwritten_twins_give_no_text_hints(db):
     for problem in practice.read_handwritten():
         assert find_text_hints([problem]) == []
 
 
-def test_under_one_percent_of_winogrande_gives_text_hints(db: Any, data_dir: Path) -> None:
+def test_under_one_percent_of_winogrande_gives_text_hints(db, data_dir):
     data = formats.read(data_dir / "winogrande" / "dev.jsonl")
     assert sum(bool(find_text_hints([problem])) for problem in data) < 0.01 * len(data)
 
@@ -141,7 +138,7 @@ def _make_half(sentence: str) -> Any:
 TEXT = "The cup hit the jug on the table near the window, and because it was thin the _ broke."
 
 
-def test_each_kind_of_hint_lists_at_most_three_findings(db: Any, rules: Any) -> None:
+def test_each_kind_of_hint_lists_at_most_three_findings(db, rules):
     """Both halves contain the same text, but each kind is reported once."""
     text = f"{TEXT} Call 555-0134, 555-0135, 555-0136 or 555-0137, you clod."
     rules(words_to_flag=("clod",))
@@ -152,7 +149,7 @@ def test_each_kind_of_hint_lists_at_most_three_findings(db: Any, rules: Any) -> 
     assert find_moderator_hints([_make_half(TEXT)]) == []
 
 
-def test_full_name_as_an_option_gives_a_hint(db: Any) -> None:
+def test_full_name_as_an_option_gives_a_hint(db):
     text = "{0} met {1} and _ smiled."
     full, first = ("Ada Lovelace", "Alan Turing"), ("Ada", "Alan")
     assert find_moderator_hints([Half(text.format(*full), full, 0)]) == [
@@ -161,7 +158,7 @@ def test_full_name_as_an_option_gives_a_hint(db: Any) -> None:
     assert find_moderator_hints([Half(text.format(*first), first, 0)]) == []
 
 
-def test_near_duplicates_give_hints_by_what_the_reader_may_see(db: Any, ann: Any) -> None:
+def test_near_duplicates_give_hints_by_what_the_reader_may_see(db, ann):
     """Only moderators get the hint of an embargoed problem."""
     index_published_dataset(Dataset([Problem("w-1", TEXT, ("cup", "jug"))]), "WinoGrande")
     for ref, fields in (
@@ -197,6 +194,6 @@ def test_near_duplicates_give_hints_by_what_the_reader_may_see(db: Any, ann: Any
     ],
     ids=["none", "nothing", "half characters", "long"],
 )
-def test_unfinished_input_raises_no_error(db: Any, halves: list[Any]) -> None:
+def test_unfinished_input_raises_no_error(db, halves):
     assert isinstance(find_contributor_hints([Half(*half) for half in halves]), list)
     assert isinstance(find_moderator_hints([Half(*half) for half in halves]), list)

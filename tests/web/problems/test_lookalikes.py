@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,16 +52,14 @@ def _find_near(sentence: str = TEXT, options: Any = OPTIONS, **has: Any) -> list
         (TEXT.replace("careful ", "").replace("debate", "lunch"), OPTIONS, 18 / 20),
     ],
 )
-def test_changed_sentence_is_found(
-    db: Any, problem: Any, sentence: str, options: list[str], share: float
-) -> None:
+def test_changed_sentence_is_found(db, problem, sentence, options, share):
     problem("a")
     (found,) = _find_near(sentence, options)
     assert (found.source, found.ref, found.sentence) == ("", "a", TEXT)
     assert found.share == pytest.approx(share)
 
 
-def test_shared_frame_is_not_a_duplicate(db: Any, problem: Any) -> None:
+def test_shared_frame_is_not_a_duplicate(db, problem):
     """The sentences share most words, but few content words."""
     problem(
         "a", "The woman found the jeans more comfortable than the pants because the _ were new."
@@ -72,7 +69,7 @@ def test_shared_frame_is_not_a_duplicate(db: Any, problem: Any) -> None:
 
 
 @BOTH
-def test_nearest_problems_come_first_on_both_databases(database: Any, problem: Any) -> None:
+def test_nearest_problems_come_first_on_both_databases(database, problem):
     problem("a", TEXT.replace("long", "short").replace("careful", "neat"))
     published = Problem("w-1", TEXT.replace("long", "short"), tuple(OPTIONS), 0)
     assert lookalikes.index_published_dataset(Dataset([published]), "WinoGrande train_xl") == 1
@@ -82,7 +79,7 @@ def test_nearest_problems_come_first_on_both_databases(database: Any, problem: A
     ]
 
 
-def test_copy_is_found_among_many_sentences_of_one_frame(db: Any) -> None:
+def test_copy_is_found_among_many_sentences_of_one_frame(db):
     """There are 800 sentences, more than the search reads for one hash."""
     made = make_twins(400)
     lookalikes.index_published_dataset(made, "made")
@@ -92,9 +89,7 @@ def test_copy_is_found_among_many_sentences_of_one_frame(db: Any) -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_search_finds_99_percent_of_planted_near_duplicates(
-    db: Any, data_dir: Path, number: int
-) -> None:
+def test_search_finds_99_percent_of_planted_near_duplicates(db, data_dir, number):
     """One to three words of WinoGrande sentences are changed; brute force says which are near."""
     data = formats.read(data_dir / "winogrande" / "train_l.jsonl")[:4000]
     lookalikes.index_published_dataset(data, "train_l")
@@ -128,9 +123,7 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize("fields", HIDDEN, ids=str)
-def test_text_of_a_hidden_problem_is_not_revealed(
-    db: Any, problem: Any, person: Any, ann: Any, fields: dict[str, Any]
-) -> None:
+def test_text_of_a_hidden_problem_is_not_revealed(db, problem, person, ann, fields):
     """Other contributors see neither its text, id nor exact share, and no embargoed problem.
 
     Gold looks like a problem in judging, even to its contributor. Moderators see everything;
@@ -150,7 +143,7 @@ def test_text_of_a_hidden_problem_is_not_revealed(
     assert [one.sentence for one in _find_near(reader=ann)] == [None if "gold" in fields else TEXT]
 
 
-def test_only_the_public_half_of_a_twin_is_reported(db: Any, problem: Any) -> None:
+def test_only_the_public_half_of_a_twin_is_reported(db, problem):
     public = problem("a", TEXT.replace("missed", "led"))
     hidden = Row.objects.create(
         ref="b", twin=public.twin, sentence=TEXT, options=OPTIONS, answer=1, state="valid",
@@ -161,14 +154,14 @@ def test_only_the_public_half_of_a_twin_is_reported(db: Any, problem: Any) -> No
     assert (found.ref, found.share) == ("a", pytest.approx(19 / 20))
 
 
-def test_withdrawn_and_revised_problems_are_not_found(db: Any, problem: Any) -> None:
+def test_withdrawn_and_revised_problems_are_not_found(db, problem):
     """Rejected problems are found."""
     for state in ("withdrawn", "revised", "rejected"):
         problem(state, state=state)
     assert len(_find_near()) == 1
 
 
-def test_revision_is_not_compared_with_its_predecessors(db: Any, problem: Any) -> None:
+def test_revision_is_not_compared_with_its_predecessors(db, problem):
     """Later revisions count as near-duplicates."""
     first = problem("a")
     second = problem("b", revises=first.twin)
@@ -177,7 +170,7 @@ def test_revision_is_not_compared_with_its_predecessors(db: Any, problem: Any) -
     assert [one.ref for one in _find_near(skip_twin=first.twin_id)] == ["b", "c"]
 
 
-def test_indexing_is_idempotent_and_can_be_undone(db: Any, problem: Any) -> None:
+def test_indexing_is_idempotent_and_can_be_undone(db, problem):
     first, second = problem("a"), problem("b", TEXT.replace("long", "short"))
     before = Shingle.objects.count()
     index_problems(first)
@@ -189,7 +182,7 @@ def test_indexing_is_idempotent_and_can_be_undone(db: Any, problem: Any) -> None
     assert Remembered.objects.count() == 1
 
 
-def test_published_dataset_is_indexed_once_and_resumed(db: Any) -> None:
+def test_published_dataset_is_indexed_once_and_resumed(db):
     made, told = make_twins(300), []
     assert lookalikes.index_published_dataset(made[:250], "made") == 250
     assert lookalikes.index_published_dataset(made, "made", on_progress=told.append) == 350
@@ -199,25 +192,25 @@ def test_published_dataset_is_indexed_once_and_resumed(db: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 81])
-def test_invalid_dataset_name_is_refused(db: Any, name: str) -> None:
+def test_invalid_dataset_name_is_refused(db, name):
     with pytest.raises(InputError, match="1 to 80 characters"):
         lookalikes.index_published_dataset(Dataset(), name)
 
 
-def test_text_of_thousands_of_words_is_compared(database: Any, problem: Any) -> None:
+def test_text_of_thousands_of_words_is_compared(database, problem):
     long = " ".join(f"word{number}" for number in range(5000)) + " _."
     problem("a", long)
     assert [one.ref for one in _find_near(long)] == ["a"]
 
 
 @pytest.mark.parametrize("sentence", ["", "_", "The _", "\udc80 _ \x00", "ß" * 5000])
-def test_unfinished_sentence_has_no_lookalikes(db: Any, problem: Any, sentence: str) -> None:
+def test_unfinished_sentence_has_no_lookalikes(db, problem, sentence):
     problem("a")
     assert _find_near(sentence, []) == []
 
 
 @given(st.lists(st.sampled_from("the cup _ broke because ann it too was red".split()), max_size=40))
-def test_stored_hashes_are_among_the_queried_hashes(words: list[str]) -> None:
+def test_stored_hashes_are_among_the_queried_hashes(words):
     asked = lookalikes.hash_shingles(lookalikes.get_words_to_compare(" ".join(words), ["cup"]))
     assert set(lookalikes.hash_sketch(Half(" ".join(words), ("cup",)))) <= set(asked)
     assert len(set(asked)) == len(asked)
@@ -225,7 +218,7 @@ def test_stored_hashes_are_among_the_queried_hashes(words: list[str]) -> None:
     assert all(-(2**63) <= number < 2**63 for number in asked)
 
 
-def test_search_uses_few_different_statements(db: Any, problem: Any) -> None:
+def test_search_uses_few_different_statements(db, problem):
     """The statement differs only for each sixteen near sentences.
 
     A connection keeps every compiled statement, so many different ones would need much memory.

@@ -288,9 +288,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "stamp of a tree", _compute_stamp(world.root)[0], versions + 1
 
 
-def test_every_surface_shows_exactly_the_public_problems(
-    world: World, visit: Any, bob: Any, tmp_path: Path
-) -> None:
+def test_every_surface_shows_exactly_the_public_problems(world, visit, bob, tmp_path):
     """The cases are every state with embargo and gold, and every pair of states of two halves.
 
     Pairs are tested before and after the waiting time.
@@ -311,7 +309,7 @@ def test_every_surface_shows_exactly_the_public_problems(
 
 
 @BOTH
-def test_column_query_and_rule_agree_on_public_problems(database: Any, ann: Any) -> None:
+def test_column_query_and_rule_agree_on_public_problems(database, ann):
     halves = {}
     for case, one, two in twins(CASES, ann):
         halves[one.ref] = case

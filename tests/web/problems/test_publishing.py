@@ -68,9 +68,7 @@ def _list_event_kinds(half: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ["valid", "rejected", "withdrawn", "revised"])
-def test_twin_becomes_public_as_a_whole(
-    db: Any, person: Any, ann: Any, eva: Any, visit: Any, end: str
-) -> None:
+def test_twin_becomes_public_as_a_whole(db, person, ann, eva, visit, end):
     """Until the other half is decided, only the contributor and moderators read a valid half."""
     judy = person("judy", is_judge=True)
     one, two = _make_twin(ann)
@@ -86,7 +84,7 @@ def test_twin_becomes_public_as_a_whole(
     assert "late" not in _list_event_kinds(one)
 
 
-def test_rejected_half_is_not_listed_as_waiting(db: Any) -> None:
+def test_rejected_half_is_not_listed_as_waiting(db):
     for state, number in (("valid", 1), ("rejected", 1)):
         one, _two = _make_twin()
         _move(one, state)
@@ -94,7 +92,7 @@ def test_rejected_half_is_not_listed_as_waiting(db: Any) -> None:
         assert filter_queue(QueueFilters(state="", only="waits")).count() == number
 
 
-def test_half_becomes_public_after_14_days(db: Any) -> None:
+def test_half_becomes_public_after_14_days(db):
     """The log records it once."""
     for stalls in ("judging", "held"):
         one, two = _make_twin()
@@ -114,7 +112,7 @@ def test_half_becomes_public_after_14_days(db: Any) -> None:
         assert _are_public(one, two) == [True, True]
 
 
-def test_wait_days_sets_the_waiting_time(db: Any, rules: Any) -> None:
+def test_wait_days_sets_the_waiting_time(db, rules):
     rules(wait_days=2)
     one, two = _make_twin()
     _move(one, "valid")
@@ -128,7 +126,7 @@ def test_wait_days_sets_the_waiting_time(db: Any, rules: Any) -> None:
     assert _are_public(three) == [True]
 
 
-def test_public_half_stays_public_if_the_other_is_rejudged(db: Any) -> None:
+def test_public_half_stays_public_if_the_other_is_rejudged(db):
     """A half that is judged again itself waits again."""
     one, two = _make_twin()
     _move(one, "valid")
@@ -144,7 +142,7 @@ def test_public_half_stays_public_if_the_other_is_rejudged(db: Any) -> None:
     assert _are_public(one, two) == [True, True]
 
 
-def test_retired_attention_question_does_not_delay_the_other_half(db: Any) -> None:
+def test_retired_attention_question_does_not_delay_the_other_half(db):
     one, two = _make_twin()
     add_gold(two, "A small jug holds little.")
     Gold.objects.update(retired=True)
@@ -152,9 +150,7 @@ def test_retired_attention_question_does_not_delay_the_other_half(db: Any) -> No
     assert _are_public(one, two) == [True, False]
 
 
-def test_other_half_of_an_attention_question_is_hidden(
-    db: Any, person: Any, visit: Any, ann: Any, eva: Any
-) -> None:
+def test_other_half_of_an_attention_question_is_hidden(db, person, visit, ann, eva):
     """It would reveal the answer; it becomes public when the question ends."""
     one, two = _make_twin(ann)
     add_gold(two, "A small jug holds little.")
@@ -173,7 +169,7 @@ def test_other_half_of_an_attention_question_is_hidden(
     assert _are_public(one, two) == [True, False]
 
 
-def test_attention_question_with_a_public_half_is_refused(db: Any) -> None:
+def test_attention_question_with_a_public_half_is_refused(db):
     """An existing one is not asked."""
     one, two = _make_twin()
     _move(one, "valid")
@@ -187,7 +183,7 @@ def test_attention_question_with_a_public_half_is_refused(db: Any) -> None:
     assert list(get_askable_questions()) == [two]
 
 
-def test_lifted_embargo_publishes_no_half_before_the_other(db: Any) -> None:
+def test_lifted_embargo_publishes_no_half_before_the_other(db):
     """Lifting a missing embargo changes nothing."""
     one, two = _make_twin()
     _move(one, "valid")
@@ -216,7 +212,7 @@ def test_lifted_embargo_publishes_no_half_before_the_other(db: Any) -> None:
     assert _are_public(five, six) == [False, True]
 
 
-def test_imported_half_waits_for_a_half_in_judging(db: Any) -> None:
+def test_imported_half_waits_for_a_half_in_judging(db):
     one, two = (
         Problem(
             f"of-a-file-{letter}", f"The cup did not fit in the jug since the _ was {word}.",
@@ -233,7 +229,7 @@ def test_imported_half_waits_for_a_half_in_judging(db: Any) -> None:
 
 
 @BOTH
-def test_simultaneous_verdicts_on_both_halves_publish_them(database: Any, ann: Any) -> None:
+def test_simultaneous_verdicts_on_both_halves_publish_them(database, ann):
     one, two = _make_twin(ann)
     started = threading.Event()
 
@@ -254,7 +250,7 @@ def test_simultaneous_verdicts_on_both_halves_publish_them(database: Any, ann: A
     assert _are_public(one, two) == [True, True]
 
 
-def test_public_and_waiting_problems_use_partial_indexes(db: Any) -> None:
+def test_public_and_waiting_problems_use_partial_indexes(db):
     """SQLite is without statistics here."""
     with connection.cursor() as cursor:  # earlier tests may have left statistics
         cursor.execute("ANALYZE sqlite_master")
@@ -278,9 +274,7 @@ ACTS = st.one_of(
 
 @given(st.lists(ACTS, max_size=12))
 @examples(60, suppress_health_check=list(HealthCheck))
-def test_no_half_is_published_before_the_other(
-    ready_site: Any, acts: list[tuple[str, Any]]
-) -> None:
+def test_no_half_is_published_before_the_other(ready_site, acts):
     """The rule holds after any sequence of actions.
 
     A half becomes public only if the other half is neither in judging nor held, or if it was
@@ -312,7 +306,7 @@ def test_no_half_is_published_before_the_other(
         transaction.set_rollback(True)
 
 
-def test_invalid_move_is_refused(db: Any) -> None:
+def test_invalid_move_is_refused(db):
     problem = single("p1", state=State.JUDGING)
     with pytest.raises(InputError, match="can't become 'judging'"):
         move(problem, State.JUDGING, actor=None, kind="reopen")
@@ -320,7 +314,7 @@ def test_invalid_move_is_refused(db: Any) -> None:
 
 
 @BOTH
-def test_form_sent_by_many_threads_acts_once(database: Any, ann: Any) -> None:
+def test_form_sent_by_many_threads_acts_once(database, ann):
     key, acted = new_key(), []
 
     def send(number: int) -> tuple[dict[str, Any], bool]:

@@ -50,9 +50,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_each_file_equals_what_the_library_writes(
-    handmade: Any, visit: Any, tmp_path: Path, file: str
-) -> None:
+def test_each_file_equals_what_the_library_writes(handmade, visit, tmp_path, file):
     """Problems that don't fit a format are reported before they are omitted.
 
     A table starts with the byte order mark by which Excel recognizes UTF-8.
@@ -76,7 +74,7 @@ def test_each_file_equals_what_the_library_writes(
         assert got.getvalue() == mark + (tmp_path / "expected").read_bytes()
 
 
-def test_refused_program_gets_plain_text(handmade: Any, visit: Any) -> None:
+def test_refused_program_gets_plain_text(handmade, visit):
     program, browser = {"Accept": "*/*"}, {"Accept": "text/html,*/*;q=0.8"}
     row = Problem.objects.order_by("pk").last()
     row.options = [*row.options, "the third"]
@@ -96,9 +94,7 @@ def test_refused_program_gets_plain_text(handmade: Any, visit: Any) -> None:
     assert int(page["Retry-After"]) > 0
 
 
-def test_tables_of_many_chunks_have_one_header(
-    handmade: Any, monkeypatch: pytest.MonkeyPatch, visit: Any, tmp_path: Path
-) -> None:
+def test_tables_of_many_chunks_have_one_header(handmade, monkeypatch, visit, tmp_path):
     """The columns of the chunks differ."""
     row = Problem.objects.order_by("id")[70]
     row.record = {**row.record, "extra": {"csv.colour": "red"}, "pronoun": "it"}
@@ -111,7 +107,7 @@ def test_tables_of_many_chunks_have_one_header(
     assert body == codecs.BOM_UTF8 + (tmp_path / "whole.csv").read_bytes()
 
 
-def test_gzip_and_checksum_files_match_the_plain_file(handmade: Any, visit: Any) -> None:
+def test_gzip_and_checksum_files_match_the_plain_file(handmade, visit):
     plain, packed = (
         visit().get(f"/download/problems.csv{end}?domain=social").getvalue() for end in ("", ".gz")
     )
@@ -122,7 +118,7 @@ def test_gzip_and_checksum_files_match_the_plain_file(handmade: Any, visit: Any)
         assert line == f"{hashlib.sha256(body).hexdigest()}  {name}\n"
 
 
-def test_unchanged_file_is_not_sent_again(handmade: Any, visit: Any) -> None:
+def test_unchanged_file_is_not_sent_again(handmade, visit):
     client = visit()
     tag = client.get("/download/problems.csv")["ETag"]
     again = client.get("/download/problems.csv", headers={"If-None-Match": tag})
@@ -134,9 +130,7 @@ def test_unchanged_file_is_not_sent_again(handmade: Any, visit: Any) -> None:
     assert (changed.status_code, changed["ETag"] == tag) == (200, False)
 
 
-def test_withdrawal_aborts_a_download(
-    handmade: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_withdrawal_aborts_a_download(handmade, visit, monkeypatch):
     """Otherwise the file would not match its digest."""
     monkeypatch.setattr(records, "CHUNK", 10)
     answer = visit().get("/download/problems.jsonl")
@@ -149,12 +143,12 @@ def test_withdrawal_aborts_a_download(
 
 
 @pytest.mark.parametrize("name", ["other.csv", "problems.exe", "problems.csv.zip", "..", "a%0ab"])
-def test_unknown_file_names_are_not_found(db: Any, visit: Any, name: str) -> None:
+def test_unknown_file_names_are_not_found(db, visit, name):
     assert visit().get(f"/download/{name}").status_code == 404
 
 
 @pytest.mark.long
-def test_memory_hardly_grows_with_the_rows(db: Any, visit: Any) -> None:
+def test_memory_hardly_grows_with_the_rows(db, visit):
     """Four times the rows need at most 25 % more memory, for the numbers of the rows."""
     made = Twin.objects.create(ref="t")
 
@@ -186,7 +180,7 @@ def test_memory_hardly_grows_with_the_rows(db: Any, visit: Any) -> None:
     assert peak() < few * 1.25
 
 
-def test_number_of_queries_does_not_depend_on_the_rows(handmade: Any, visit: Any) -> None:
+def test_number_of_queries_does_not_depend_on_the_rows(handmade, visit):
     visit().get(
         "/download/problems.csv"
     ).getvalue()  # the hour's first download needs other queries
@@ -198,9 +192,7 @@ def test_number_of_queries_does_not_depend_on_the_rows(handmade: Any, visit: Any
     assert counts[0] == counts[1]
 
 
-def test_votes_on_public_problems_can_be_downloaded(
-    db: Any, visit: Any, twin: Any, bob: Any, tmp_path: Path
-) -> None:
+def test_votes_on_public_problems_can_be_downloaded(db, visit, twin, bob, tmp_path):
     public, hidden = twin(state=("valid", "judging"))
     for problem in (public, hidden):
         vote(bob, problem, ambiguous=True, local_choice=1, shown=[1, 0], seconds=2.5)
@@ -220,7 +212,7 @@ def _list_unnamed_files() -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc tells of open files")
-def test_unsent_responses_leave_no_file_open(handmade: Any, visit: Any) -> None:
+def test_unsent_responses_leave_no_file_open(handmade, visit):
     client, before = visit(), _list_unnamed_files()
     for path in ("/download/votes.csv", "/download/votes.jsonl.gz"):
         tag = client.get(path)
@@ -230,16 +222,14 @@ def test_unsent_responses_leave_no_file_open(handmade: Any, visit: Any) -> None:
         assert _list_unnamed_files() == before
 
 
-def test_response_closed_early_closes_its_file() -> None:
+def test_response_closed_early_closes_its_file():
     with tempfile.TemporaryFile() as file:
         source = HeadedFile(b"first", file)
         ClosingIterator(gzip_parts(source), source).close()
         assert file.closed
 
 
-def test_look_alike_singles_stay_singles_in_every_file(
-    db: Any, monkeypatch: pytest.MonkeyPatch, visit: Any, tmp_path: Path
-) -> None:
+def test_look_alike_singles_stay_singles_in_every_file(db, monkeypatch, visit, tmp_path):
     for half in read_handwritten()[:6]:
         fields = records.map_to_problem(half)
         fields["record"] = {**fields.get("record", {}), "single": True}

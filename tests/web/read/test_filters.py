@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.http import QueryDict
@@ -17,7 +16,7 @@ from winosmith.web.read.public import Filters, decrypt_key, encrypt_key
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_each_filter_selects_its_problems(twin: Any, ann: Any) -> None:
+def test_each_filter_selects_its_problems(twin, ann):
     social = twin(ann, domain="social")
     single = twin(domain="physical", state=("valid", "rejected"))[:1]
     other = twin(domain="farm")
@@ -49,7 +48,7 @@ def test_each_filter_selects_its_problems(twin: Any, ann: Any) -> None:
     assert {query: {row.ref for row in rows} for query, rows in found.items()} == expected
 
 
-def test_pseudonym_without_public_problems_looks_unknown(visit: Any, twin: Any, ann: Any) -> None:
+def test_pseudonym_without_public_problems_looks_unknown(visit, twin, ann):
     """Moderators find the person anyway, by `find_person`."""
     twin(ann, state=("judging", "held"))
     pages = [
@@ -60,9 +59,7 @@ def test_pseudonym_without_public_problems_looks_unknown(visit: Any, twin: Any, 
     assert find_person(get_pseudonym(ann)) == ann
 
 
-def test_unknown_pseudonym_recomputes_only_new_and_erased(
-    person: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_pseudonym_recomputes_only_new_and_erased(person, monkeypatch):
     """Otherwise each guess at a pseudonym would recompute all of them."""
     monkeypatch.setattr(models, "_cached_keys", {})
     old, gone = person("old"), person("gone")
@@ -89,16 +86,14 @@ def test_unknown_pseudonym_recomputes_only_new_and_erased(
         {"twins": "3"},
     ],
 )
-def test_invalid_filter_is_refused_without_problems(
-    visit: Any, twin: Any, query: dict[str, str]
-) -> None:
+def test_invalid_filter_is_refused_without_problems(visit, twin, query):
     twin()
     for path in ("/problems/", "/download/", "/download/problems.csv"):
         answer = visit().get(path, query)
         assert (answer.status_code, b"shelf" in answer.content) == (422, False)
 
 
-def test_older_and_newer_links_page_through_all_problems(visit: Any, twin: Any) -> None:
+def test_older_and_newer_links_page_through_all_problems(visit, twin):
     for _ in range(26):
         twin()
     client, path, seen, pages = visit(), "/problems/?q=trophy", [], []
@@ -118,7 +113,7 @@ def test_older_and_newer_links_page_through_all_problems(visit: Any, twin: Any) 
         assert re.findall(r"/problems/(p\d+[ab])/", back) == expected
 
 
-def test_page_key_round_trips_and_forgeries_are_rejected() -> None:
+def test_page_key_round_trips_and_forgeries_are_rejected():
     assert [decrypt_key(encrypt_key(n)) for n in (1, 2, 10**12)] == [1, 2, 10**12]
     mark = encrypt_key(5)
     assert len(mark) == 32
@@ -126,9 +121,7 @@ def test_page_key_round_trips_and_forgeries_are_rejected() -> None:
     assert decrypt_key(mark[:-1] + ("0" if mark[-1] != "0" else "1")) is None
 
 
-def test_first_page_shows_the_twin_with_most_unanimous_votes(
-    visit: Any, twin: Any, forgotten: None
-) -> None:
+def test_first_page_shows_the_twin_with_most_unanimous_votes(visit, twin, forgotten):
     """A twin without votes is not shown; with a split vote or a hidden half, neither."""
 
     def shown() -> list[str]:
@@ -148,9 +141,7 @@ def test_first_page_shows_the_twin_with_most_unanimous_votes(
 
 
 @pytest.mark.parametrize("path", ["/problems/", "/perturb/"])
-def test_empty_list_states_when_problems_become_public(
-    db: Any, visit: Any, rules: Any, path: str
-) -> None:
+def test_empty_list_states_when_problems_become_public(db, visit, rules, path):
     """A valid half waits for the other half, unless `wait_days` is 0."""
     assert "after 14 days" in visit().get(path).text
     rules(wait_days=0)

@@ -44,9 +44,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("rare", [1, 1000])
 @BOTH
-def test_both_databases_find_the_same_words(
-    database: Any, twin: Any, monkeypatch: pytest.MonkeyPatch, rare: int
-) -> None:
+def test_both_databases_find_the_same_words(database, twin, monkeypatch, rare):
     """The result doesn't depend on whether words count as rare or as common."""
     monkeypatch.setattr("winosmith.web.problems.search.RARE", rare)
     halves = {half.ref for half in twin()}
@@ -56,7 +54,7 @@ def test_both_databases_find_the_same_words(
 
 
 @BOTH
-def test_index_follows_every_change(database: Any, twin: Any) -> None:
+def test_index_follows_every_change(database, twin):
     first, second = twin(state=("judging", "valid"))
     assert _search("trophy") == {second.ref}
     Problem.objects.filter(pk=first.pk).update(state="valid")
@@ -73,7 +71,7 @@ def test_index_follows_every_change(database: Any, twin: Any) -> None:
 
 
 @BOTH
-def test_dropped_index_is_created_again(database: Any, twin: Any) -> None:
+def test_dropped_index_is_created_again(database, twin):
     """A migration that rebuilds the table may drop the index.
 
     A start that is interrupted before SQLite's index is filled leaves no index.
@@ -103,7 +101,7 @@ def test_dropped_index_is_created_again(database: Any, twin: Any) -> None:
     assert _search("trophy") == {first.ref, second.ref}
 
 
-def test_found_words_are_marked_but_not_parts_of_words(db: Any, visit: Any, twin: Any) -> None:
+def test_found_words_are_marked_but_not_parts_of_words(db, visit, twin):
     twin(word="hat")
     page = visit().get("/problems/?q=hat").text
     assert page.count("<mark>hat</mark>") == 2

@@ -60,9 +60,7 @@ def _get_answer(client: Any, path: str) -> tuple[Any, ...]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("who", ["visitor", "account"])
-def test_hidden_twins_change_no_answer(
-    db: Any, visit: Any, twin: Any, person: Any, ann: Any, monkeypatch: pytest.MonkeyPatch, who: str
-) -> None:
+def test_hidden_twins_change_no_answer(db, visit, twin, person, ann, monkeypatch, who):
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
     eve = person("eve")
     twin(ann)
@@ -81,9 +79,7 @@ def test_hidden_twins_change_no_answer(
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "withdrawn", "revised", "rejected"])
-def test_hidden_half_of_a_public_half_is_not_shown(
-    db: Any, visit: Any, twin: Any, state: str
-) -> None:
+def test_hidden_half_of_a_public_half_is_not_shown(db, visit, twin, state):
     shown, hidden = twin(state=("valid", state))
     for path in (f"/problems/{shown.ref}/", "/problems/", "/"):
         page = visit().get(path).text
@@ -92,9 +88,7 @@ def test_hidden_half_of_a_public_half_is_not_shown(
     assert visit().get(f"/problems/{hidden.ref}/").status_code == 404
 
 
-def test_reading_a_half_marks_the_other_as_seen(
-    db: Any, visit: Any, twin: Any, person: Any, bob: Any, ann: Any
-) -> None:
+def test_reading_a_half_marks_the_other_as_seen(db, visit, twin, person, bob, ann):
     """A judge who read one half must not be asked about the other."""
     eve = person("eve")
     shown, waiting = twin(state=("valid", "judging"))

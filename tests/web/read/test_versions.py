@@ -17,7 +17,7 @@ def _get_text(client: Any, path: str) -> str:
     return str(answer.getvalue().decode())
 
 
-def test_version_page_shows_family_edits_and_depths(visit: Any) -> None:
+def test_version_page_shows_family_edits_and_depths(visit):
     top = root()
     middle = child(top, new=("fit", "belong"))
     last = child(middle, new=("big", "large"), declared=4)
@@ -32,9 +32,7 @@ def test_version_page_shows_family_edits_and_depths(visit: Any) -> None:
 
 
 @pytest.mark.parametrize("state", ["held", "judging", "rejected", "withdrawn", "revised"])
-def test_no_page_or_file_contains_words_of_a_hidden_parent(
-    visit: Any, person: Any, ann: Any, state: str
-) -> None:
+def test_no_page_or_file_contains_words_of_a_hidden_parent(visit, person, ann, state):
     eve = person("eve")
     top = root(ann)
     hidden = child(top, ann, new=("not fit", "secretly fit"), state=state)
@@ -50,7 +48,7 @@ def test_no_page_or_file_contains_words_of_a_hidden_parent(
     assert "secretly" in _get_text(visit(ann), f"/problems/{last.ref}/")
 
 
-def test_lists_can_be_filtered_by_family_and_kind(visit: Any) -> None:
+def test_lists_can_be_filtered_by_family_and_kind(visit):
     top, other = root(), root(word="mug")
     middle = child(top, new=("fit", "belong"))
     last, stranger = child(middle), child(other)
@@ -68,14 +66,14 @@ def test_lists_can_be_filtered_by_family_and_kind(visit: Any) -> None:
     assert found(f"kind=perturbed&family={other.ref}") == {stranger.ref}
 
 
-def test_family_of_a_hidden_root_is_found_by_its_id(visit: Any) -> None:
+def test_family_of_a_hidden_root_is_found_by_its_id(visit):
     """Exported data contain the id of the root."""
     top = root(state="rejected")
     made = child(top)
     assert f"/problems/{made.ref}/" in _get_text(visit(), f"/problems/?family={top.ref}")
 
 
-def test_statistics_count_versions_separately() -> None:
+def test_statistics_count_versions_separately():
     top = root()
     child(child(top), new=("fit", "belong"))
     child(root(state="rejected"))

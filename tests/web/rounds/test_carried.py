@@ -48,9 +48,7 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(running.ProgressReporter, "__call__", broken)
 
 
-def test_interrupted_round_resumes_and_places_every_problem(
-    db: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_round_resumes_and_places_every_problem(db, monkeypatch):
     """It keeps its pool and its embeddings."""
     refs = fill(TWINS)
     hidden = Problem.objects.filter(ref__in=refs[:6])
@@ -85,7 +83,7 @@ def test_interrupted_round_resumes_and_places_every_problem(
 
 
 @pytest.mark.long
-def test_mirror_filter_removes_whole_twins_with_margins(db: Any, visit: Any) -> None:
+def test_mirror_filter_removes_whole_twins_with_margins(db, visit):
     fill(TWINS)
     recipe = {**SMALL, "filter": {"method": "mirror", "aim": "chance"}, "solvers": [CHANCE]}
     made = rules.create_round("one", recipe)
@@ -100,13 +98,13 @@ def test_mirror_filter_removes_whole_twins_with_margins(db: Any, visit: Any) -> 
     assert "filtered separately (before the filter:" in page
 
 
-def test_backup_contains_every_file_of_a_round(carried: Any) -> None:
+def test_backup_contains_every_file_of_a_round(carried):
     files = everything(carried.found.folder)
     assert [name for name in files if not is_site_file(f"rounds/one/results/{name}")] == []
     assert DONE.name in files
 
 
-def test_storing_results_again_changes_nothing(database: Any, carried: Any, stored: Any) -> None:
+def test_storing_results_again_changes_nothing(database, carried, stored):
     """A worker may store them again after an interruption."""
     made = stored("one")
     before = list(Place.objects.order_by("pk").values())
@@ -121,7 +119,7 @@ def test_storing_results_again_changes_nothing(database: Any, carried: Any, stor
 
 
 @pytest.mark.long
-def test_second_round_is_compared_with_the_first(db: Any, stored: Any) -> None:
+def test_second_round_is_compared_with_the_first(db, stored):
     """Its solvers also answer the dev split of the first round."""
     first = stored("one")
     shutil.copytree(first.carried_in, first.folder / "results")
@@ -144,7 +142,7 @@ def test_second_round_is_compared_with_the_first(db: Any, stored: Any) -> None:
     assert len(sides[0]) == 2 * TWINS  # includes the embargoed problems, published before
 
 
-def test_pool_contains_only_public_problems_and_pseudonyms(database: Any) -> None:
+def test_pool_contains_only_public_problems_and_pseudonyms(database):
     refs = fill(14)
     Problem.objects.filter(ref=refs[0]).update(embargo=True)
     Problem.objects.filter(ref=refs[1]).update(gold=True)
@@ -162,9 +160,7 @@ def test_pool_contains_only_public_problems_and_pseudonyms(database: Any) -> Non
     assert "judge-" not in whole
 
 
-def test_failed_round_states_its_reason_and_can_resume(
-    db: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_round_states_its_reason_and_can_resume(db, monkeypatch):
     """A solver's missing data are reported before anything is built."""
     fill(TWINS, votes=False)
     away = {"name": "away", "solver": "hunting", "collection": "texts-of-mine"}
@@ -182,7 +178,7 @@ def test_failed_round_states_its_reason_and_can_resume(
     assert (fresh(made).state, made.doing["step"], made.error) == ("running", "checking", "")
 
 
-def test_cancelled_round_stores_nothing(db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_round_stores_nothing(db, monkeypatch):
     fill(TWINS, votes=False)
     made = rules.create_round("one", {**SMALL, "solvers": [WORDS]})
     noted = running.ProgressReporter._update_row

@@ -1,7 +1,6 @@
 """`winosmith round --site` and `winosmith admin round`, on a site that is not served."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ collection = "texts"
 """
 
 
-def test_command_runs_resumes_and_publishes_rounds(db: Any, carry_out: Any, tmp_path: Path) -> None:
+def test_command_runs_resumes_and_publishes_rounds(db, carry_out, tmp_path):
     """A failed round resumes with its stored recipe."""
     fill(60, votes=False)
     recipe = tmp_path / "mine.toml"
@@ -59,7 +58,7 @@ def test_command_runs_resumes_and_publishes_rounds(db: Any, carry_out: Any, tmp_
     assert Round.objects.get(name="round-2").last.name == "round-1"
 
 
-def test_a_round_that_was_broken_off_goes_on(db: Any, carry_out: Any) -> None:
+def test_a_round_that_was_broken_off_goes_on(db, carry_out):
     """The command without a name takes it up; a failed round blocks no other name."""
     fill(10, votes=False)
     rules.create_round(
@@ -69,7 +68,7 @@ def test_a_round_that_was_broken_off_goes_on(db: Any, carry_out: Any) -> None:
     assert "one failed" in carry_out(code=1)
 
 
-def test_recipe_in_the_site_folder_is_found_by_name(db: Any, carry_out: Any) -> None:
+def test_recipe_in_the_site_folder_is_found_by_name(db, carry_out):
     """Its paths are relative to the folder of recipes."""
     fill(10, votes=False)
     folder = db.folder / "recipes"
@@ -91,7 +90,7 @@ def test_recipe_in_the_site_folder_is_found_by_name(db: Any, carry_out: Any) -> 
         (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),
     ],
 )
-def test_conflicting_or_missing_options_are_refused(words: list[str], why: str) -> None:
+def test_conflicting_or_missing_options_are_refused(words, why):
     from winosmith.cli.round import command
 
     assert why in _run(command, words, 1)

@@ -37,7 +37,7 @@ def _get_files(browser: Any, name: str = "one") -> dict[str, list[dict[str, Any]
     }
 
 
-def test_unpublished_round_is_visible_only_to_moderators(stored: Any, eva: Any, visit: Any) -> None:
+def test_unpublished_round_is_visible_only_to_moderators(stored, eva, visit):
     made = stored(published=False)
     moderator, visitor = visit(eva), visit()
     assert visitor.get("/rounds/round/one/kept.jsonl").status_code == 404
@@ -49,9 +49,7 @@ def test_unpublished_round_is_visible_only_to_moderators(stored: Any, eva: Any, 
     assert "round/one/" in _get_text(visitor.get("/rounds/"))
 
 
-def test_admin_starts_stops_and_resumes_a_round(
-    db: Any, person: Any, visit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_admin_starts_stops_and_resumes_a_round(db, person, visit, monkeypatch):
     """The states of the round and of its job agree, whichever page is used."""
     fill(10)
     (db.folder / "recipes").mkdir(exist_ok=True)
@@ -90,7 +88,7 @@ def test_admin_starts_stops_and_resumes_a_round(
     assert states() == ("done", "done")
 
 
-def test_page_shows_the_numbers_of_the_record(stored: Any, visit: Any) -> None:
+def test_page_shows_the_numbers_of_the_record(stored, visit):
     made = stored()
     page = _plain(_get_text(visit().get("/rounds/round/one/")))
     build = made.record["build"]
@@ -118,7 +116,7 @@ LOST = (
 )
 
 
-def test_page_reports_that_vectors_ignore_the_answer(stored: Any, visit: Any) -> None:
+def test_page_reports_that_vectors_ignore_the_answer(stored, visit):
     made = stored()
     for step in made.record["build"]["funnel"]["steps"]:
         step["dropped"] = {}
@@ -133,7 +131,7 @@ def test_page_reports_that_vectors_ignore_the_answer(stored: Any, visit: Any) ->
     assert "of the kept problems are predicted by a linear model" not in page
 
 
-def test_solver_trained_on_the_problems_has_no_accuracy(visit: Any) -> None:
+def test_solver_trained_on_the_problems_has_no_accuracy(visit):
     admin = Person.objects.create_user("root")
     for half in "ba":
         problem = single(f"public-{half}")
@@ -144,7 +142,7 @@ def test_solver_trained_on_the_problems_has_no_accuracy(visit: Any) -> None:
     assert "is the accuracy of the best solver60.0 %" in page
 
 
-def test_kept_and_dropped_files_together_are_the_pool(stored: Any, visit: Any) -> None:
+def test_kept_and_dropped_files_together_are_the_pool(stored, visit):
     made = stored()
     files = _get_files(visit())
     assert len(files["kept"]) == made.record["build"]["kept"]
@@ -160,9 +158,7 @@ def test_kept_and_dropped_files_together_are_the_pool(stored: Any, visit: Any) -
 @pytest.mark.parametrize(
     "change", [{"state": "withdrawn"}, {"embargo": True}, {"state": "rejected"}, {"gold": True}]
 )
-def test_problem_that_is_no_longer_public_leaves_the_round(
-    stored: Any, wren: Any, visit: Any, change: dict[str, Any]
-) -> None:
+def test_problem_that_is_no_longer_public_leaves_the_round(stored, wren, visit, change):
     made = stored()
     root = Place.objects.filter(round=made, root=0).get().problem
     flagged = Place.objects.filter(round=made).exclude(stage="").first().problem
@@ -188,7 +184,7 @@ def _plain(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
 
 
-def test_report_is_sandboxed(stored: Any, visit: Any) -> None:
+def test_report_is_sandboxed(stored, visit):
     stored()
     answer = visit().get("/rounds/round/one/report/")
     policy = answer["Content-Security-Policy"]
@@ -199,9 +195,7 @@ def test_report_is_sandboxed(stored: Any, visit: Any) -> None:
     assert "<script" not in _get_text(answer)
 
 
-def test_contributors_see_flags_only_of_their_own_problems(
-    stored: Any, wren: Any, person: Any, visit: Any
-) -> None:
+def test_contributors_see_flags_only_of_their_own_problems(stored, wren, person, visit):
     made = stored()
     left_out = Place.objects.filter(round=made).exclude(stage="").select_related("problem__twin")
     place = left_out.order_by("stage", "-score", "problem").first()
@@ -224,9 +218,7 @@ def test_contributors_see_flags_only_of_their_own_problems(
         assert "Score" not in page
 
 
-def test_flags_are_hidden_until_the_round_is_published(
-    stored: Any, wren: Any, eva: Any, visit: Any
-) -> None:
+def test_flags_are_hidden_until_the_round_is_published(stored, wren, eva, visit):
     """Moderators see them earlier."""
     made = stored(published=False)
     place = Place.objects.filter(round=made).exclude(stage="").first()
@@ -237,14 +229,14 @@ def test_flags_are_hidden_until_the_round_is_published(
     assert f"{place.guessed} of {place.asked} guesses were correct" in _plain(_get_text(page))
 
 
-def test_published_round_changes_no_problem(stored: Any) -> None:
+def test_published_round_changes_no_problem(stored):
     stored()
     states = set(Problem.objects.values_list("state", "embargo", "released", "gold"))
     assert states == {("valid", False, False, False)}
     assert not Event.objects.exists()
 
 
-def test_erasure_deletes_the_sentences_in_all_rounds(stored: Any, wren: Any, visit: Any) -> None:
+def test_erasure_deletes_the_sentences_in_all_rounds(stored, wren, visit):
     """Even those in a later round without any of the person's problems."""
     made = stored()
     source = made.folder
@@ -268,7 +260,7 @@ def test_erasure_deletes_the_sentences_in_all_rounds(stored: Any, wren: Any, vis
 
 
 @pytest.mark.parametrize("state", ["failed", "cancelled"])
-def test_erasure_deletes_the_pool_of_an_unfinished_round(wren: Any, state: str) -> None:
+def test_erasure_deletes_the_pool_of_an_unfinished_round(wren, state):
     fill(2, votes=False)
     folder = Round.objects.create(name=state, state=state, busy=False, recipe={}).folder
     folder.mkdir(parents=True)

@@ -1,7 +1,6 @@
 """`winosmith round --site` next to a real server: watched, killed, resumed, published."""
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,9 +44,7 @@ max_tokens = 5
 """
 
 
-def test_admin_watches_resumes_and_publishes_a_round(
-    site: Any, served: Any, browser: Any, axe_source: str, tmp_path: Path
-) -> None:
+def test_admin_watches_resumes_and_publishes_a_round(site, served, browser, axe_source, tmp_path):
     """The page shows the current step on a phone; after kill -9, a command resumes the round."""
     free = threading.Event()
 

@@ -25,7 +25,7 @@ def _start(name: str = "one", **table: Any) -> Any:
     return create_round(name, {**SMALL, **table})
 
 
-def test_round_starts_with_the_defaults_of_the_site(pool: None) -> None:
+def test_round_starts_with_the_defaults_of_the_site(pool):
     """It runs the site's models and a trained one, and votes drop no problem."""
     made = _start()
     assert (made.state, made.busy, made.last) == ("waiting", True, None)
@@ -37,19 +37,19 @@ def test_round_starts_with_the_defaults_of_the_site(pool: None) -> None:
     assert made.recipe["name"] == "one"
 
 
-def test_each_filter_has_a_label_and_an_explanation(db: Any) -> None:
+def test_each_filter_has_a_label_and_an_explanation(db):
     for method in {*get_args(get_type_hints(FilterRecipe)["method"])} - {"none"}:
         assert get_stage_label(method) != method
         assert Place(stage=method, reason="as it stands").explanation != "as it stands"
 
 
-def test_recipe_cannot_name_files_for_its_pool(pool: None) -> None:
+def test_recipe_cannot_name_files_for_its_pool(pool):
     """The pool and the votes are always the site's."""
     made = _start(data="/etc/passwd", votes_file="/etc/passwd", format="csv")
     assert not {"data", "votes_file", "format"} & made.recipe.keys()
 
 
-def test_only_active_admins_can_publish(pool: None, person: Any, eva: Any) -> None:
+def test_only_active_admins_can_publish(pool, person, eva):
     made = _start()
     for who in (eva, person("gone", is_superuser=True, is_active=False)):
         with pytest.raises(InputError, match="admins"):
@@ -66,21 +66,19 @@ def test_only_active_admins_can_publish(pool: None, person: Any, eva: Any) -> No
         ("one", {"solver": []}, "solver"),
     ],
 )
-def test_invalid_name_or_recipe_is_refused(
-    pool: None, name: str, table: dict[str, Any], why: str
-) -> None:
+def test_invalid_name_or_recipe_is_refused(pool, name, table, why):
     with pytest.raises((InputError, RecipeError), match=why):
         _start(name, **table)
     assert not Round.objects.exists()
 
 
-def test_too_small_pool_is_refused(pool: None) -> None:
+def test_too_small_pool_is_refused(pool):
     Problem.objects.filter(twin=Twin.objects.latest("pk")).update(embargo=True)
     with pytest.raises(InputError, match="20 public problems; there are 18"):
         _start()
 
 
-def test_second_unfinished_round_is_refused(pool: None) -> None:
+def test_second_unfinished_round_is_refused(pool):
     first = _start()
     with pytest.raises(InputError, match="one is not finished"):
         _start(name="two")
@@ -90,14 +88,14 @@ def test_second_unfinished_round_is_refused(pool: None) -> None:
         rules.resume_round(first)
 
 
-def test_only_one_of_many_simultaneous_rounds_starts(database: Any) -> None:
+def test_only_one_of_many_simultaneous_rounds_starts(database):
     fill(10, votes=False)
     came = at_once(lambda number: _start(name=f"round-{number}"), range(8), but=InputError)
     (made,) = [one for one in came if not isinstance(one, InputError)]
     assert list(Round.objects.all()) == [made]
 
 
-def test_round_is_cancelled_once_from_two_pages(database: Any, adam: Any) -> None:
+def test_round_is_cancelled_once_from_two_pages(database, adam):
     """The round's page and the page of jobs must lock the same two rows in the same order.
 
     Otherwise there is a deadlock on PostgreSQL.
@@ -113,7 +111,7 @@ def test_round_is_cancelled_once_from_two_pages(database: Any, adam: Any) -> Non
         rules.resume_round(made)
 
 
-def test_round_is_cancelled_or_published_only_once(pool: None) -> None:
+def test_round_is_cancelled_or_published_only_once(pool):
     made = _start()
     with pytest.raises(InputError, match="not finished"):
         rules.publish_round(None, made)
@@ -128,7 +126,7 @@ def test_round_is_cancelled_or_published_only_once(pool: None) -> None:
         rules.publish_round(None, made)
 
 
-def test_round_is_compared_with_the_last_published_round(db: Any, stored: Any) -> None:
+def test_round_is_compared_with_the_last_published_round(db, stored):
     published = stored("one")
     stored("two", published=False)
     assert _start(name="three").last == published

@@ -2,10 +2,7 @@
 
 import sqlite3
 import tarfile
-from pathlib import Path
-from typing import Any
 
-import pytest
 from django.db import connection
 
 from tests.web.making import fresh
@@ -14,9 +11,7 @@ from tests.web.working import work_off
 from winosmith.web.run import backups
 
 
-def test_backup_stays_on_the_server(
-    database: Any, adam: Any, send: Any, kept: Path, visit: Any
-) -> None:
+def test_backup_stays_on_the_server(database, adam, send, kept, visit):
     job = job_of(send("/admin/backups/"))
     work_off()
     assert (fresh(job).state, job.error) == ("done", "")
@@ -31,9 +26,7 @@ def test_backup_stays_on_the_server(
         assert browser.get(place).status_code == 404
 
 
-def test_seven_newest_backups_are_kept(
-    db: Any, adam: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_seven_newest_backups_are_kept(db, adam, kept, monkeypatch):
     """Remains of an interrupted backup are deleted; other files stay."""
     folder = kept / "backups"
     folder.mkdir()
@@ -49,9 +42,7 @@ def test_seven_newest_backups_are_kept(
     assert sorted(p.name for p in folder.iterdir() if p.name not in names) == ["mine.tar.gz"]
 
 
-def test_restored_site_does_not_repeat_its_own_backup(
-    database: Any, send: Any, kept: Path, tmp_path: Path
-) -> None:
+def test_restored_site_does_not_repeat_its_own_backup(database, send, kept, tmp_path):
     """The archive contains its own job as running; after a restore, that job fails at once."""
     job = job_of(send("/admin/backups/"))
     work_off()

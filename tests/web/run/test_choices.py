@@ -25,9 +25,7 @@ def _read_chosen(folder: Path) -> Any:
     return json.loads((folder / CHOSEN).read_text("utf-8"))
 
 
-def test_saved_settings_apply_at_once_and_after_a_restart(
-    database: Any, send: Any, kept: Path
-) -> None:
+def test_saved_settings_apply_at_once_and_after_a_restart(database, send, kept):
     words = "brat\n  fool \nbrat"
     answer = send("/admin/settings/", **choices(title="Graz", judges=5, words_to_flag=words))
     assert answer.status_code == 302
@@ -46,7 +44,7 @@ def test_saved_settings_apply_at_once_and_after_a_restart(
     ]  # fmt: skip
 
 
-def test_other_processes_apply_changed_settings(db: Any, visit: Any, kept: Path) -> None:
+def test_other_processes_apply_changed_settings(db, visit, kept):
     assert "Twins of York" not in visit().get("/guidelines/").text
     (kept / CHOSEN).write_text('{"title": "Twins of York"}')
     assert "Twins of York" in visit().get("/guidelines/").text
@@ -57,9 +55,7 @@ def test_other_processes_apply_changed_settings(db: Any, visit: Any, kept: Path)
 @pytest.mark.parametrize(
     "text", ['{"judges": 2}', '{"topics": "/etc"}', "[]", "{", '{"models": []}']
 )
-def test_running_server_ignores_an_invalid_settings_file(
-    db: Any, visit: Any, kept: Path, text: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_running_server_ignores_an_invalid_settings_file(db, visit, kept, text, caplog):
     """A server that starts refuses it."""
     before = settings.RULES
     (kept / CHOSEN).write_text(text)
@@ -70,22 +66,20 @@ def test_running_server_ignores_an_invalid_settings_file(
         Site.open(kept)
 
 
-def test_site_toml_overrides_chosen_settings(tmp_path: Path) -> None:
+def test_site_toml_overrides_chosen_settings(tmp_path):
     (tmp_path / "site.toml").write_text('title = "Leeds"')
     (tmp_path / CHOSEN).write_text('{"title": "York", "judges": 5}')
     site = Site.open(tmp_path)
     assert (site.rules.title, site.rules.judges, site.fixed) == ("Leeds", 5, {"title"})
 
 
-def test_settings_of_site_toml_are_ignored_in_the_form(
-    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch, kept: Path
-) -> None:
+def test_settings_of_site_toml_are_ignored_in_the_form(database, send, monkeypatch, kept):
     monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset({"judges"})))
     assert send("/admin/settings/", **choices(judges=9, title="Graz")).status_code == 302
     assert _read_chosen(kept) == {"title": "Graz"}
 
 
-def test_files_addresses_and_programs_are_not_editable() -> None:
+def test_files_addresses_and_programs_are_not_editable():
     left = {field.name for field in fields(SiteRules)} - get_editable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
@@ -106,9 +100,7 @@ def test_files_addresses_and_programs_are_not_editable() -> None:
         ({"contact": "not a mail", "title": "Kept"}, "It must contain an email address or a web"),
     ],
 )
-def test_invalid_settings_are_refused_at_their_field(
-    db: Any, send: Any, kept: Path, typed: dict[str, Any], told: str
-) -> None:
+def test_invalid_settings_are_refused_at_their_field(db, send, kept, typed, told):
     """The message doesn't contain the internal name of the setting."""
     answer = send("/admin/settings/", **choices(**typed))
     page = answer.text
@@ -131,9 +123,7 @@ class Longer(SiteRules):
     """Colour of the pages. A word that browsers know."""
 
 
-def test_new_setting_is_declared_in_one_place(
-    database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_setting_is_declared_in_one_place(database, send, kept, monkeypatch):
     """The field appears in the form, the initial site.toml, errors and the log.
 
     The section "More" is open if the setting differs from its default.
@@ -158,20 +148,20 @@ def test_new_setting_is_declared_in_one_place(
     (kept / "other.toml").unlink()
 
 
-def test_default_values_are_not_stored(database: Any, send: Any, kept: Path) -> None:
+def test_default_values_are_not_stored(database, send, kept):
     """So a default that changes later applies."""
     send("/admin/settings/", **choices(title="Graz", judges=5))
     send("/admin/settings/", **choices(judges=SiteRules().judges))
     assert _read_chosen(kept) == {"title": "Graz"}
 
 
-def test_form_sent_twice_is_one_job(database: Any, adam: Any, visit: Any) -> None:
+def test_form_sent_twice_is_one_job(database, adam, visit):
     form, browser = {"key": new_key(), **choices(title="Graz")}, visit(adam)
     assert [browser.post("/admin/settings/", form).status_code for _ in "12"] == [302, 302]
     assert Job.objects.count() == 1
 
 
-def test_simultaneous_edits_of_two_admins_are_merged(database: Any, send: Any, kept: Path) -> None:
+def test_simultaneous_edits_of_two_admins_are_merged(database, send, kept):
     """A form that was opened before another was saved changes only what was edited in it."""
     later = choices(judges=5, open_judging="")
     send("/admin/settings/", **choices(title="Graz"))
@@ -180,9 +170,7 @@ def test_simultaneous_edits_of_two_admins_are_merged(database: Any, send: Any, k
     assert Job.objects.latest("pk").asked == {"judges": 5, "open_judging": False}
 
 
-def test_conflicting_settings_of_two_admins_are_refused(
-    database: Any, send: Any, kept: Path
-) -> None:
+def test_conflicting_settings_of_two_admins_are_refused(database, send, kept):
     later = choices(training_right=5)
     send("/admin/settings/", **choices(training_questions=4))
     answer = send("/admin/settings/", **later)
@@ -191,9 +179,7 @@ def test_conflicting_settings_of_two_admins_are_refused(
     assert _read_chosen(kept) == {"training_questions": 4}
 
 
-def test_settings_that_cannot_be_written_are_not_logged(
-    database: Any, send: Any, kept: Path
-) -> None:
+def test_settings_that_cannot_be_written_are_not_logged(database, send, kept):
     before = settings.RULES
     (kept / PENDING).mkdir()
     try:
@@ -206,7 +192,7 @@ def test_settings_that_cannot_be_written_are_not_logged(
     assert before == settings.RULES
 
 
-def test_unreadable_settings_file_is_read_again_later(db: Any, visit: Any, kept: Path) -> None:
+def test_unreadable_settings_file_is_read_again_later(db, visit, kept):
     (kept / "elsewhere").write_text('{"title": "Twins of York"}')
     (kept / CHOSEN).mkdir()
     try:
@@ -217,13 +203,13 @@ def test_unreadable_settings_file_is_read_again_later(db: Any, visit: Any, kept:
     assert "Twins of York" in visit().get("/guidelines/").text
 
 
-def test_backup_contains_the_chosen_settings(kept: Path) -> None:
+def test_backup_contains_the_chosen_settings(kept):
     assert CHOSEN not in iter_site_files(kept)
     (kept / CHOSEN).write_text("{}")
     assert CHOSEN in iter_site_files(kept)
     assert is_site_file(CHOSEN)
 
 
-def test_contact_is_shown_without_mailto() -> None:
+def test_contact_is_shown_without_mailto():
     assert SiteRules(contact=" mailto:ada@example.org").contact == "ada@example.org"
     assert SiteRules(contact="https://example.org").contact == "https://example.org"

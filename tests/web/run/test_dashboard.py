@@ -33,12 +33,12 @@ def _get_steps() -> dict[str, bool]:
     return {step.link_text: step.is_done for step in list_setup_steps()}
 
 
-def test_new_site_has_five_incomplete_steps(adam: Any) -> None:
+def test_new_site_has_five_incomplete_steps(adam):
     assert count_incomplete(list_setup_steps()) == 5
     assert not any(done for act, done in _get_steps().items() if act != "Models")
 
 
-def test_each_step_is_completed_by_its_action(adam: Any, person: Any) -> None:
+def test_each_step_is_completed_by_its_action(adam, person):
     named = replace(settings.RULES, title="Graz", contact="a@b.example", training_questions=1,
                     training_right=1)  # fmt: skip
     with override_settings(RULES=named):
@@ -57,9 +57,7 @@ def test_each_step_is_completed_by_its_action(adam: Any, person: Any) -> None:
         assert _get_steps()["Backups"]
 
 
-def test_gold_step_states_the_number_needed_for_training(
-    adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gold_step_states_the_number_needed_for_training(adam, monkeypatch):
     for n in range(2):
         add_gold(single(f"g{n}", state="held"), "Cups fall.")
     told = []
@@ -72,28 +70,26 @@ def test_gold_step_states_the_number_needed_for_training(
     assert told == ["2 of the 5 needed for training", "2 for each judge", "2 for each judge"]
 
 
-def test_site_toml_without_rules_leaves_the_step_incomplete(
-    adam: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_site_toml_without_rules_leaves_the_step_incomplete(adam, monkeypatch):
     for fixed, done in (({"title", "mail"}, False), ({"judges"}, True)):
         monkeypatch.setattr(settings, "SITE", replace(settings.SITE, fixed=frozenset(fixed)))
         assert _get_steps()["Rules"] is done
 
 
-def test_old_backup_makes_the_step_incomplete(adam: Any) -> None:
+def test_old_backup_makes_the_step_incomplete(adam):
     """A backup counts for a week."""
     create_job(adam, "backup", {})
     Job.objects.update(at=datetime.now(UTC) - timedelta(days=8))
     assert not _get_steps()["Backups"]
 
 
-def test_first_admin_is_led_to_the_steps(visit: Any) -> None:
+def test_first_admin_is_led_to_the_steps(visit):
     sent = {"name": "adam", "password": "cups-jugs", "again": "cups-jugs"}
     answer = visit().post(get_first_admin_path(30), sent)
     assert answer["Location"] == "/admin/"
 
 
-def test_every_page_links_an_admin_to_the_admin_pages(adam: Any, visit: Any) -> None:
+def test_every_page_links_an_admin_to_the_admin_pages(adam, visit):
     """Django's tables are linked only from the first admin page."""
     page = visit(adam).get("/").text
     assert 'href="/admin/"' in page
@@ -119,7 +115,7 @@ def _make_problem(n: int, day: int, *moves: tuple[int, str]) -> Any:
     return row
 
 
-def test_statistics_count_submissions_verdicts_and_backlog() -> None:
+def test_statistics_count_submissions_verdicts_and_backlog():
     """The backlog of a day is counted at its end."""
     _make_problem(1, 20, (25, "valid"))
     _make_problem(2, 20, (25, "rejected"))
@@ -140,7 +136,7 @@ def test_statistics_count_submissions_verdicts_and_backlog() -> None:
     assert (sum(weeks.submitted), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
-def test_statistics_count_votes_agreement_and_people(person: Any) -> None:
+def test_statistics_count_votes_agreement_and_people(person):
     """Votes count on their day, agreement on the day of the verdict, and people once a day."""
     people = [person(name) for name in ("ann", "bob")]
     problem = _make_problem(1, 20, (25, "valid"))
@@ -160,7 +156,7 @@ def test_statistics_count_votes_agreement_and_people(person: Any) -> None:
     assert (found.judge_counts[at[26]], found.writer_counts[at[26]]) == (0, 1)
 
 
-def test_every_plot_has_a_table_and_a_description(adam: Any, visit: Any) -> None:
+def test_every_plot_has_a_table_and_a_description(adam, visit):
     _make_problem(1, 20, (25, "valid"))
     shown = draw_plots(compute_statistics("days", NOW))
     assert len(shown) == 6
@@ -177,7 +173,7 @@ def test_every_plot_has_a_table_and_a_description(adam: Any, visit: Any) -> None
     assert page.count("<details>") == 6
 
 
-def test_unchanged_settings_form_changes_nothing() -> None:
+def test_unchanged_settings_form_changes_nothing():
     form = SettingsForm(choices())
     assert form.is_valid(), form.errors
     assert form.get_changes() == {}

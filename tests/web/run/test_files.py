@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ def _upload(send: Callable[..., Any], **form: Any) -> Any:
     return job_of(send("/admin/import/", **{"as_": "judging", "new_ids": "on", **form}))
 
 
-def test_nothing_is_imported_before_confirmation(db: Any, send: Any, kept: Path, done: Any) -> None:
+def test_nothing_is_imported_before_confirmation(db, send, kept, done):
     job = _upload(send, file=BAD)
     assert (job.state, job.came["new"], job.came["refused"]) == ("shown", 2, 4)
     assert job.came["faults"] == [
@@ -65,7 +64,7 @@ def test_nothing_is_imported_before_confirmation(db: Any, send: Any, kept: Path,
 
 
 @pytest.mark.parametrize(("pair_by", "twins"), [("couple", 4), ("-", 0)])
-def test_form_asks_which_column_marks_twins(db: Any, send: Any, pair_by: str, twins: int) -> None:
+def test_form_asks_which_column_marks_twins(db, send, pair_by, twins):
     """A column that seems to mark twins is refused until the admin names or excludes it."""
     things = ["cup,jug", "box,bag", "ball,bat", "fork,knife"]
     rows = [
@@ -87,7 +86,7 @@ def test_form_asks_which_column_marks_twins(db: Any, send: Any, pair_by: str, tw
     assert (named.state, named.came["new"], named.came["twins"]) == ("shown", 8, twins)
 
 
-def test_gold_without_an_explanation_is_omitted(db: Any, send: Any, done: Any) -> None:
+def test_gold_without_an_explanation_is_omitted(db, send, done):
     job = _upload(send, file=GOLD, as_="gold")
     assert [line.partition(" does")[0].split(": ")[0] for line in job.came["faults"]] == [
         "cups.csv:3"
@@ -96,7 +95,7 @@ def test_gold_without_an_explanation_is_omitted(db: Any, send: Any, done: Any) -
     assert get_askable_questions().get().as_gold.explanation == "Small boxes are small."
 
 
-def test_same_file_is_imported_once(db: Any, send: Any, done: Any) -> None:
+def test_same_file_is_imported_once(db, send, done):
     """Another file of this name gets other ids. Its own ids, if kept, may be in use."""
     both = (CUPS, CUPS.replace("cup", "bowl"))
     assert [done(_upload(send, file=rows)).came["added"] for rows in both] == [2, 2]
@@ -112,7 +111,7 @@ def test_same_file_is_imported_once(db: Any, send: Any, done: Any) -> None:
     assert "cups.csv:2: the site already has another problem" in unescape(answer.text)
 
 
-def test_published_sentences_are_indexed_but_not_imported(db: Any, send: Any, done: Any) -> None:
+def test_published_sentences_are_indexed_but_not_imported(db, send, done):
     assert done(_upload(send, file=CUPS, as_="published")).came["added"] == 2
     assert not Problem.objects.exists()
     assert set(Remembered.objects.values_list("source", flat=True)) == {"cups"}
@@ -144,9 +143,7 @@ def test_published_sentences_are_indexed_but_not_imported(db: Any, send: Any, do
         ("x" * 900_001, "at most 0.9 MB"),
     ],
 )
-def test_unusable_file_is_refused_and_the_form_kept(
-    db: Any, send: Any, kept: Path, file: str | bytes, told: str
-) -> None:
+def test_unusable_file_is_refused_and_the_form_kept(db, send, kept, file, told):
     answer = send("/admin/import/", file=file, as_="valid", source="My own set", embargo="on")
     page = answer.text
     assert answer.status_code == 422
@@ -160,9 +157,7 @@ def test_unusable_file_is_refused_and_the_form_kept(
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_unconfirmed_upload_is_deleted_after_a_day(
-    db: Any, send: Any, kept: Path, done: Any
-) -> None:
+def test_unconfirmed_upload_is_deleted_after_a_day(db, send, kept, done):
     old, young = _upload(send, file=CUPS), _upload(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     with TestCase.captureOnCommitCallbacks(execute=True):
@@ -172,7 +167,7 @@ def test_unconfirmed_upload_is_deleted_after_a_day(
         done(old)
 
 
-def test_file_without_a_job_is_deleted_after_a_day(db: Any, kept: Path) -> None:
+def test_file_without_a_job_is_deleted_after_a_day(db, kept):
     (kept / "uploads").mkdir()
     for name, hours in (("old", 25), ("young", 1)):
         (kept / "uploads" / name).write_text("x")
@@ -181,9 +176,7 @@ def test_file_without_a_job_is_deleted_after_a_day(db: Any, kept: Path) -> None:
     assert [path.name for path in (kept / "uploads").iterdir()] == ["young"]
 
 
-def test_uploads_are_read_outside_of_transactions(
-    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uploads_are_read_outside_of_transactions(database, send, monkeypatch):
     """Others can write meanwhile."""
     within = []
     real = files.read_file
@@ -199,7 +192,7 @@ def test_uploads_are_read_outside_of_transactions(
     assert within == [False, False]
 
 
-def test_file_sent_twice_is_stored_once(database: Any, adam: Any, visit: Any, kept: Path) -> None:
+def test_file_sent_twice_is_stored_once(database, adam, visit, kept):
     key, browser = new_key(), visit(adam)
     to = {
         browser.post("/admin/import/", {
@@ -212,7 +205,7 @@ def test_file_sent_twice_is_stored_once(database: Any, adam: Any, visit: Any, ke
 
 
 @pytest.mark.parametrize("as_", ["judging", "published"])
-def test_problem_with_a_nul_character_is_omitted(db: Any, send: Any, as_: str) -> None:
+def test_problem_with_a_nul_character_is_omitted(db, send, as_):
     """An escape sequence, as plain text, is allowed."""
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
     job = _upload(send, file=file, as_=as_)
@@ -222,7 +215,7 @@ def test_problem_with_a_nul_character_is_omitted(db: Any, send: Any, as_: str) -
     assert job.total == 3
 
 
-def test_dropped_upload_is_deleted_and_unconfirmable(db: Any, send: Any) -> None:
+def test_dropped_upload_is_deleted_and_unconfirmable(db, send):
     job = _upload(send, file=CUPS)
     jobs = send("/admin/jobs/", method="get").text
     assert "to be confirmed" in jobs
@@ -249,9 +242,7 @@ def _make_form(mark: str, data: bytes, **more: str) -> dict[str, str]:
             "sent_bytes": str(len(data)), **more}  # fmt: skip
 
 
-def test_large_file_is_sent_in_pieces_and_read_by_the_worker(
-    database: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_is_sent_in_pieces_and_read_by_the_worker(database, send, kept, monkeypatch):
     data, mark = make_file(20).encode(), new_key()
     monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
@@ -270,7 +261,7 @@ def test_large_file_is_sent_in_pieces_and_read_by_the_worker(
     assert not path.exists()
 
 
-def test_resent_piece_changes_nothing(db: Any, send: Any, kept: Path) -> None:
+def test_resent_piece_changes_nothing(db, send, kept):
     """A piece after a gap is refused; a piece at position 0 starts the file again."""
     data, mark = CUPS.encode(), new_key()
     assert _send_pieces(send, data, 50, mark) == [204] * -(-len(data) // 50)
@@ -286,14 +277,12 @@ def test_resent_piece_changes_nothing(db: Any, send: Any, kept: Path) -> None:
     ("mark", "at"), [("x" * 32, "0"), ("0" * 31, "0"), ("0" * 32, "-1"), ("0" * 32, ""),
                      ("0" * 32, "9" * 13)],
 )  # fmt: skip
-def test_invalid_mark_or_position_of_a_piece_is_not_found(
-    db: Any, send: Any, kept: Path, mark: str, at: str
-) -> None:
+def test_invalid_mark_or_position_of_a_piece_is_not_found(db, send, kept, mark, at):
     assert send(f"/admin/files/{mark}/?at={at}", body=b"x").status_code == 404
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_piece_over_the_size_limit_is_refused(db: Any, send: Any, kept: Path, rules: Any) -> None:
+def test_piece_over_the_size_limit_is_refused(db, send, kept, rules):
     rules(upload_mb=1)
     mark = new_key()
     assert _send_pieces(send, bytes(1_000_000), 500_000, mark) == [204, 204]
@@ -304,7 +293,7 @@ def test_piece_over_the_size_limit_is_refused(db: Any, send: Any, kept: Path, ru
     assert (kept / "uploads" / mark).stat().st_size == 1_000_000
 
 
-def test_all_uploads_together_have_a_limit(db: Any, send: Any, kept: Path, rules: Any) -> None:
+def test_all_uploads_together_have_a_limit(db, send, kept, rules):
     """Uploads in progress can continue; abandoned uploads are deleted to make room."""
     rules(upload_mb=1)
     marks = [new_key() for _ in range(MAX_FILES)]
@@ -325,9 +314,7 @@ def test_all_uploads_together_have_a_limit(db: Any, send: Any, kept: Path, rules
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000)).status_code == 204
 
 
-def test_progress_of_reading_is_shown_and_a_stop_ends_it(
-    database: Any, send: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_of_reading_is_shown_and_a_stop_ends_it(database, send, monkeypatch):
     """A report is skipped while the database is locked."""
     monkeypatch.setattr(jobs, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr("winosmith.formats._rows.PROGRESS_INTERVAL", 10)
@@ -352,7 +339,7 @@ def test_progress_of_reading_is_shown_and_a_stop_ends_it(
     assert Job.objects.get(mark=mark).state == "stopped"
 
 
-def test_log_abbreviates_long_texts(db: Any, send: Any, adam: Any) -> None:
+def test_log_abbreviates_long_texts(db, send, adam):
     text = "You answer questions. " * 40 + "The end."
     job = create_job(adam, "test", {"name": "spring", "consent": text})
     log = send("/admin/log/", method="get").text
@@ -361,7 +348,7 @@ def test_log_abbreviates_long_texts(db: Any, send: Any, adam: Any) -> None:
     assert "The end." in send(f"/admin/jobs/{job.mark}/", method="get").text
 
 
-def test_incomplete_upload_is_refused(db: Any, send: Any, kept: Path) -> None:
+def test_incomplete_upload_is_refused(db, send, kept):
     data, mark = CUPS.encode(), new_key()
     _send_pieces(send, data[:-1], 900, mark)
     for form in (_make_form(mark, data), _make_form(new_key(), data)):
@@ -371,7 +358,7 @@ def test_incomplete_upload_is_refused(db: Any, send: Any, kept: Path) -> None:
     assert not Job.objects.exists()
 
 
-def test_file_of_a_job_cannot_be_changed(database: Any, send: Any) -> None:
+def test_file_of_a_job_cannot_be_changed(database, send):
     data, mark = CUPS.encode(), new_key()
     _send_pieces(send, data, 900, mark)
     to = {send("/admin/import/", **_make_form(mark, data))["Location"] for _ in "12"}
@@ -381,7 +368,7 @@ def test_file_of_a_job_cannot_be_changed(database: Any, send: Any) -> None:
     assert Job.objects.get().file.read_bytes() == data
 
 
-def test_faults_of_a_large_file_are_reported_by_its_job(database: Any, send: Any) -> None:
+def test_faults_of_a_large_file_are_reported_by_its_job(database, send):
     data, mark = f"{HEAD}\nNo blank is here.,cup,jug,1\n".encode(), new_key()
     _send_pieces(send, data, 900, mark)
     send("/admin/import/", **_make_form(mark, data))
@@ -392,9 +379,7 @@ def test_faults_of_a_large_file_are_reported_by_its_job(database: Any, send: Any
     assert not job.file.exists()
 
 
-def test_stopped_import_keeps_its_items_and_can_be_repeated(
-    db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_import_keeps_its_items_and_can_be_repeated(db, send, done, monkeypatch):
     monkeypatch.setattr(importing, "CHUNK", 1)
     four = make_file(2)
     job, real = _upload(send, file=four), importing.import_problems
@@ -421,7 +406,7 @@ def test_stopped_import_keeps_its_items_and_can_be_repeated(
     assert Job.objects.filter(state="stopped").count() == 1
 
 
-def test_waiting_upload_can_be_stopped(db: Any, send: Any, adam: Any, kept: Path) -> None:
+def test_waiting_upload_can_be_stopped(db, send, adam, kept):
     """A previewed one can't."""
     job = Job.objects.create(actor=adam, kind="import", asked={"file": "x"}, state="reading")
     (kept / "uploads").mkdir(exist_ok=True)
@@ -435,9 +420,7 @@ def test_waiting_upload_can_be_stopped(db: Any, send: Any, adam: Any, kept: Path
         _upload(send, file=CUPS).stop(adam)
 
 
-def test_log_names_who_requested_and_who_decided(
-    db: Any, send: Any, person: Any, visit: Any
-) -> None:
+def test_log_names_who_requested_and_who_decided(db, send, person, visit):
     """An admin who did both is named once."""
     first, second = _upload(send, file=CUPS), _upload(send, file=GOLD, as_="gold")
     other = visit(person("berta", is_superuser=True))
@@ -449,15 +432,13 @@ def test_log_names_who_requested_and_who_decided(
 
 
 @pytest.mark.parametrize("do", [{}, {"do": "publish"}])
-def test_confirmation_without_a_valid_action_is_refused(
-    db: Any, send: Any, do: dict[str, str]
-) -> None:
+def test_confirmation_without_a_valid_action_is_refused(db, send, do):
     job = _upload(send, file=CUPS)
     assert send(f"/admin/jobs/{job.mark}/confirm/", **do).status_code == 404
     assert (fresh(job).state, job.decided) == ("shown", None)
 
 
-def test_missing_file_of_a_job_is_reported(db: Any, adam: Any) -> None:
+def test_missing_file_of_a_job_is_reported(db, adam):
     """A site that was restored before the file was read has the job, but not the file."""
     asked = {"file": "x", "as": "judging", "format": "", "pair_by": "", "new_ids": True}
     job = Job.objects.create(actor=adam, kind="import", asked=asked, state="reading")
@@ -468,7 +449,7 @@ def test_missing_file_of_a_job_is_reported(db: Any, adam: Any) -> None:
     )
 
 
-def test_selected_file_replaces_pieces_sent_before(db: Any, send: Any, kept: Path) -> None:
+def test_selected_file_replaces_pieces_sent_before(db, send, kept):
     """A form that is shown again refers to its earlier pieces."""
     data, mark = GOLD.encode(), new_key()
     _send_pieces(send, data, 900, mark)
@@ -477,9 +458,7 @@ def test_selected_file_replaces_pieces_sent_before(db: Any, send: Any, kept: Pat
     assert (job.state, job.asked["file"], job.came["new"]) == ("shown", "cups.csv", 2)
 
 
-def test_pieces_survive_a_locked_database(
-    db: Any, send: Any, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pieces_survive_a_locked_database(db, send, kept, monkeypatch):
     def taken(*_: Any, **__: Any) -> None:
         raise OperationalError("database is locked")
 
@@ -492,7 +471,7 @@ def test_pieces_survive_a_locked_database(
     assert send("/admin/import/", **_make_form(mark, data))["Location"] == f"/admin/jobs/{mark}/"
 
 
-def test_form_is_refused_as_a_piece(db: Any, send: Any, kept: Path) -> None:
+def test_form_is_refused_as_a_piece(db, send, kept):
     """A piece is sent as raw bytes."""
     assert send(f"/admin/files/{'0' * 32}/?at=0", file=CUPS).status_code == 415
     assert not list((kept / "uploads").glob("*"))

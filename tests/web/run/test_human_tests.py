@@ -19,7 +19,7 @@ from winosmith.web.take.sheets import assign_sheet
 TEST = {"name": "spring", "title": "Which one?", "orders": "1", "new_ids": "on"}
 
 
-def test_human_test_is_opened_after_confirmation(db: Any, send: Any, done: Any) -> None:
+def test_human_test_is_opened_after_confirmation(db, send, done):
     job = job_of(send("/admin/tests/", file=SCHEMAS, **TEST, consent="Read on.\r\n"))
     assert not Round.objects.exists()
     assert not Problem.objects.exists()
@@ -34,7 +34,7 @@ def test_human_test_is_opened_after_confirmation(db: Any, send: Any, done: Any) 
         assert ">http://testserver/tests/round/spring/<" in send(path, method="get").text
 
 
-def test_repeated_job_opens_a_human_test_only_once(db: Any, send: Any, done: Any) -> None:
+def test_repeated_job_opens_a_human_test_only_once(db, send, done):
     """After an interruption, the job may run again, even after its last step."""
     job = done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     Job.objects.filter(pk=job.pk).update(state="running", came={})
@@ -44,7 +44,7 @@ def test_repeated_job_opens_a_human_test_only_once(db: Any, send: Any, done: Any
     assert Round.objects.count() == 1
 
 
-def test_second_human_test_of_one_name_fails(db: Any, send: Any, done: Any) -> None:
+def test_second_human_test_of_one_name_fails(db, send, done):
     """Both can be previewed; the one confirmed later fails."""
     first = job_of(send("/admin/tests/", file=SCHEMAS, **TEST))
     second = job_of(send("/admin/tests/", file=SCHEMAS, **{**TEST, "title": ""}))
@@ -67,9 +67,7 @@ def test_second_human_test_of_one_name_fails(db: Any, send: Any, done: Any) -> N
         (SCHEMAS, {"name": ""}, "required"),
     ],
 )
-def test_invalid_human_test_is_refused_and_the_form_kept(
-    db: Any, send: Any, file: str, others: dict[str, str], told: str
-) -> None:
+def test_invalid_human_test_is_refused_and_the_form_kept(db, send, file, others, told):
     """One faulty line refuses the whole file."""
     Round.objects.create(name="taken", title="x", data="x", seed=0, consent="x")
     answer = send("/admin/tests/", file=file, **{**TEST, "consent": "Read on.", **others})
@@ -80,7 +78,7 @@ def test_invalid_human_test_is_refused_and_the_form_kept(
     assert not Job.objects.exists()
 
 
-def test_unfinished_sheets_keep_a_human_test_open(db: Any, send: Any, done: Any, ann: Any) -> None:
+def test_unfinished_sheets_keep_a_human_test_open(db, send, done, ann):
     """They can be counted as given up."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assign_sheet(ann, Round.objects.get(), {})
@@ -94,9 +92,7 @@ def test_unfinished_sheets_keep_a_human_test_open(db: Any, send: Any, done: Any,
     assert (job.asked, job.actor.name) == ({"name": "spring", "drop": True}, "adam")
 
 
-def test_results_are_computed_outside_of_transactions(
-    database: Any, send: Any, done: Any, ann: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_are_computed_outside_of_transactions(database, send, done, ann, monkeypatch):
     """The page waits for them. A worker killed after storing them stores the same again."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     within, real = [], rounds.compute_results
@@ -120,9 +116,7 @@ def test_results_are_computed_outside_of_transactions(
     assert Round.objects.get().figures == found
 
 
-def test_admin_can_retry_failed_results(
-    db: Any, send: Any, done: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_admin_can_retry_failed_results(db, send, done, monkeypatch):
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     with monkeypatch.context() as patch:
         patch.setattr(rounds, "load_sittings", lambda _round: 1 / 0)
@@ -137,9 +131,7 @@ def test_admin_can_retry_failed_results(
     assert path in send(f"/admin/jobs/{job.mark}/", method="get").text
 
 
-def test_human_test_is_published_after_confirmation(
-    db: Any, send: Any, done: Any, ann: Any
-) -> None:
+def test_human_test_is_published_after_confirmation(db, send, done, ann):
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))

@@ -1,6 +1,5 @@
 """Paid studies that are created and managed in the browser."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from winosmith.web.run.views import describe_request
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_study_link_is_shown_once_and_not_stored(adam: Any, visit: Any) -> None:
+def test_study_link_is_shown_once_and_not_stored(adam, visit):
     form, browser = {"key": new_key(), **STUDY}, visit(adam)
     page = browser.post("/admin/studies/", form).text
     token = page.partition("/study/")[2].partition("/")[0]
@@ -34,7 +33,7 @@ def test_study_link_is_shown_once_and_not_stored(adam: Any, visit: Any) -> None:
     assert not any(token in row for row in rows)
 
 
-def test_new_link_replaces_the_old_one(adam: Any, visit: Any, send: Any) -> None:
+def test_new_link_replaces_the_old_one(adam, visit, send):
     """A closed study gets no new link."""
 
     def token(answer: Any) -> str:
@@ -56,7 +55,7 @@ def test_new_link_replaces_the_old_one(adam: Any, visit: Any, send: Any) -> None
     assert (refused.status_code, find_study(second) is None) == (409, False)
 
 
-def test_currency_may_be_lower_case(send: Any) -> None:
+def test_currency_may_be_lower_case(send):
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert get_study("pilot").currency == "GBP"
     assert Job.objects.get().asked["currency"] == "GBP"
@@ -72,9 +71,7 @@ def test_currency_may_be_lower_case(send: Any) -> None:
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),
     ],
 )
-def test_invalid_study_is_refused_and_the_form_kept(
-    send: Any, others: dict[str, str], told: str
-) -> None:
+def test_invalid_study_is_refused_and_the_form_kept(send, others, told):
     answer = send("/admin/studies/", **{**STUDY, "market_study": "kept", **others})
     page = answer.text
     assert answer.status_code == 422
@@ -87,7 +84,7 @@ def _make_upload(text: str | bytes, name: str = "list.csv") -> Any:
     return SimpleUploadedFile(name, text if isinstance(text, bytes) else text.encode())
 
 
-def test_number_of_places_changes_after_confirmation(send: Any, done: Any) -> None:
+def test_number_of_places_changes_after_confirmation(send, done):
     made, _ = m.study(places=10)
     path = f"/admin/studies/{made.name}/"
     job = job_of(send(path, **{"do": "places", "places-places": "40"}))
@@ -99,9 +96,7 @@ def test_number_of_places_changes_after_confirmation(send: Any, done: Any) -> No
     assert refused.status_code == 422
 
 
-def test_key_of_one_form_of_a_study_is_refused_for_another(
-    adam: Any, visit: Any, kept: Path
-) -> None:
+def test_key_of_one_form_of_a_study_is_refused_for_another(adam, visit, kept):
     made, _ = m.study()
     browser, key = visit(adam), new_key()
     path = f"/admin/studies/{made.name}/"
@@ -118,9 +113,7 @@ def test_key_of_one_form_of_a_study_is_refused_for_another(
     assert not list((kept / "uploads").glob("*"))
 
 
-def test_worker_who_started_after_the_export_is_not_rejected(
-    send: Any, done: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_worker_who_started_after_the_export_is_not_rejected(send, done, rules, tmp_path):
     """Of the workers missing from a final table, only those who started before it are rejected."""
     rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
@@ -136,7 +129,7 @@ def test_worker_who_started_after_the_export_is_not_rejected(
         assert fresh(part).verdict == verdict
 
 
-def test_log_shows_numbers_and_emptied_settings(send: Any) -> None:
+def test_log_shows_numbers_and_emptied_settings(send):
     """The number 1 is not shown as a yes."""
     made, _ = m.study(places=10)
     form = {"do": "places", "places-places": "1"}
@@ -147,9 +140,7 @@ def test_log_shows_numbers_and_emptied_settings(send: Any) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "may"), [("only", [True, False]), ("never", [False, True])])
-def test_list_admits_or_excludes_workers(
-    send: Any, done: Any, allowed: str, may: list[bool]
-) -> None:
+def test_list_admits_or_excludes_workers(send, done, allowed, may):
     """Only rows that meet the requirement count; worker ids are neither stored nor shown."""
     made, _ = m.study()
     table = f"worker,approval rate\n{m.worker(1)},99.5 %\n"
@@ -166,9 +157,7 @@ def test_list_admits_or_excludes_workers(
     assert m.worker(1) not in repr(type(job).objects.values_list())
 
 
-def test_market_decisions_apply_after_confirmation(
-    send: Any, done: Any, rules: Any, tmp_path: Path
-) -> None:
+def test_market_decisions_apply_after_confirmation(send, done, rules, tmp_path):
     rules(judges=1, gold_every=0, local_first=False)
     made, _ = m.study(1)
     half = m.twin(halves=1)[0]
@@ -206,9 +195,7 @@ def test_market_decisions_apply_after_confirmation(
         ({"do": "paid", "paid-file": b"\xff\xfe\n"}, "list.csv: this is not a CSV table"),
     ],
 )
-def test_unusable_file_of_a_study_is_refused(
-    send: Any, kept: Path, form: dict[str, Any], told: str
-) -> None:
+def test_unusable_file_of_a_study_is_refused(send, kept, form, told):
     made, _ = m.study()
     typed = {k: _make_upload(v) if isinstance(v, bytes) else v for k, v in form.items()}
     answer = send(f"/admin/studies/{made.name}/", **typed)

@@ -80,7 +80,7 @@ def _press(page: Any, letter: str) -> None:
         page.keyboard.press("Enter")
 
 
-def test_whole_test_can_be_taken_by_keyboard(testing: Any) -> None:
+def test_whole_test_can_be_taken_by_keyboard(testing):
     site, page = testing()
     faults = heard(page, [])
     page.goto("/tests/round/spring/")
@@ -111,7 +111,7 @@ def test_whole_test_can_be_taken_by_keyboard(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_choice_is_stored_when_the_page_is_closed(testing: Any) -> None:
+def test_choice_is_stored_when_the_page_is_closed(testing):
     """The time before it is stored, too, and another device continues there."""
     site, page = testing()
     _begin(page)
@@ -137,7 +137,7 @@ def test_choice_is_stored_when_the_page_is_closed(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_back_button_shows_the_stored_answer(testing: Any) -> None:
+def test_back_button_shows_the_stored_answer(testing):
     site, page = testing()
     _begin(page)
     _first(page)
@@ -155,7 +155,7 @@ def test_back_button_shows_the_stored_answer(testing: Any) -> None:
     assert (letters["1"], letters["2"]) == ("A", "X")
 
 
-def test_question_fits_a_small_phone(testing: Any) -> None:
+def test_question_fits_a_small_phone(testing):
     _site, page = testing({"viewport": {"width": 360, "height": 640}, "is_mobile": True})
     _begin(page)
     _first(page)
@@ -168,7 +168,7 @@ def test_question_fits_a_small_phone(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_typed_text_survives_a_reload_and_a_lost_page(testing: Any) -> None:
+def test_typed_text_survives_a_reload_and_a_lost_page(testing):
     _site, page = testing()
     page.goto("/tests/round/spring/")
     page.check("#t-native-1")
@@ -200,7 +200,7 @@ def test_typed_text_survives_a_reload_and_a_lost_page(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_two_tabs_share_one_sheet(testing: Any) -> None:
+def test_two_tabs_share_one_sheet(testing):
     site, page = testing()
     second = page.context.new_page()
     for tab in (page, second):
@@ -224,7 +224,7 @@ def test_two_tabs_share_one_sheet(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_offline_answer_is_kept_and_sent_later(testing: Any) -> None:
+def test_offline_answer_is_kept_and_sent_later(testing):
     site, page = testing()
     _begin(page)
     _first(page)
@@ -246,7 +246,7 @@ def test_offline_answer_is_kept_and_sent_later(testing: Any) -> None:
 
 
 @pytest.mark.long
-def test_human_test_can_be_taken_without_javascript(testing: Any) -> None:
+def test_human_test_can_be_taken_without_javascript(testing):
     """The server measures the time."""
     site, page = testing({"java_script_enabled": False})
     _begin(page)

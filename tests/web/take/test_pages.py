@@ -57,7 +57,7 @@ def _send(browser: Any, sitting: Any, number: int, **form: str) -> Any:
     return browser.post(url, {**held, "do": "next", **form})
 
 
-def test_whole_test_is_taken_and_stored(ann: Any, opened: Any) -> None:
+def test_whole_test_is_taken_and_stored(ann, opened):
     made = opened(twins(6))
     refused = ann.post(f"/tests/round/{made.name}/", {"key": "k" * 20})
     assert refused.status_code == 422
@@ -95,7 +95,7 @@ def test_whole_test_is_taken_and_stored(ann: Any, opened: Any) -> None:
     assert "You can no longer fill in this sheet" in late.content.decode()
 
 
-def test_consent_is_given_once_above_the_first_field(opened: Any, person: Any, visit: Any) -> None:
+def test_consent_is_given_once_above_the_first_field(opened, person, visit):
     """One tick is for the texts of the test and of the site.
 
     If the tick is missing, or a text has changed, the form is shown with its input and without a
@@ -126,7 +126,7 @@ def test_consent_is_given_once_above_the_first_field(opened: Any, person: Any, v
     assert [each.kind for each in get_pending_documents(new)] == ["licence"]
 
 
-def test_new_consent_text_does_not_interrupt_a_sheet(ann: Any, opened: Any) -> None:
+def test_new_consent_text_does_not_interrupt_a_sheet(ann, opened):
     sitting = _begin(ann, opened())
     publish_document("consent", "You take part in something else.")
     answer = _send(ann, sitting, 1, letter="A", word="to mow")
@@ -134,7 +134,7 @@ def test_new_consent_text_does_not_interrupt_a_sheet(ann: Any, opened: Any) -> N
     assert sitting.answers.get(number=1).letter == "A"
 
 
-def test_question_shows_options_in_order_but_no_ids(ann: Any, opened: Any) -> None:
+def test_question_shows_options_in_order_but_no_ids(ann, opened):
     """It has the same parts as on paper: text, letters in order, X and label."""
     data = twins(6)
     sitting = _begin(ann, opened(data))
@@ -150,7 +150,7 @@ def test_question_shows_options_in_order_but_no_ids(ann: Any, opened: Any) -> No
         assert "Back" in page if item.number > 1 else "Back" not in page
 
 
-def test_time_is_measured_without_javascript(ann: Any, opened: Any) -> None:
+def test_time_is_measured_without_javascript(ann, opened):
     """The time between page and form counts; a script's time must not exceed it."""
     sitting = _begin(ann, opened())
     _send(ann, sitting, 1, letter="A", seconds="")
@@ -167,7 +167,7 @@ def test_time_is_measured_without_javascript(ann: Any, opened: Any) -> None:
     assert measure_time_shown("forged" + mark, "1", sitting, 1) == 0
 
 
-def test_replayed_form_changes_nothing(ann: Any, opened: Any) -> None:
+def test_replayed_form_changes_nothing(ann, opened):
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
     held = {**_hidden(ann.get(url), "key", "shown"), "seconds": "0.001", "letter": "A"}
@@ -180,7 +180,7 @@ def test_replayed_form_changes_nothing(ann: Any, opened: Any) -> None:
     assert (row.letter, row.seconds) == ("B", before)
 
 
-def test_script_gets_the_next_address_as_json(ann: Any, opened: Any) -> None:
+def test_script_gets_the_next_address_as_json(ann, opened):
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/1/"
     form = {"key": new_key(), "letter": "B", "seconds": "1", "shown": ""}
@@ -191,7 +191,7 @@ def test_script_gets_the_next_address_as_json(ann: Any, opened: Any) -> None:
     assert sitting.answers.get().letter == "X"
 
 
-def test_visitor_without_an_account_cannot_start_a_test(opened: Any, visit: Any) -> None:
+def test_visitor_without_an_account_cannot_start_a_test(opened, visit):
     made = opened()
     page = visit().get(f"/tests/round/{made.name}/").content.decode()
     assert "You need an account to take a test" in page
@@ -200,7 +200,7 @@ def test_visitor_without_an_account_cannot_start_a_test(opened: Any, visit: Any)
     assert "/login/" in answer.headers["Location"]
 
 
-def test_leaving_a_test_requires_confirmation(ann: Any, opened: Any) -> None:
+def test_leaving_a_test_requires_confirmation(ann, opened):
     sitting = _begin(ann, opened())
     url = f"/tests/sheet/{sitting.ref}/give-up/"
     page = ann.get(url)
@@ -212,7 +212,7 @@ def test_leaving_a_test_requires_confirmation(ann: Any, opened: Any) -> None:
     assert "You can’t take this test" in again
 
 
-def test_judging_is_refused_during_a_test(ann: Any, opened: Any) -> None:
+def test_judging_is_refused_during_a_test(ann, opened):
     importing.import_problems(twins(3, start=40), "judging")
     _begin(ann, opened())
     assert "Finish your test first" in ann.get("/judge/").content.decode()
@@ -221,9 +221,7 @@ def test_judging_is_refused_during_a_test(ann: Any, opened: Any) -> None:
     assert not Slot.objects.filter(holder=ann.person).exists()
 
 
-def test_moderators_see_progress_and_then_results(
-    opened: Any, person: Any, eva: Any, bob: Any, visit: Any
-) -> None:
+def test_moderators_see_progress_and_then_results(opened, person, eva, bob, visit):
     made = opened(twins(6), orders=2)
     for number in range(4):
         who = person(f"s{number}")
@@ -246,9 +244,7 @@ def test_moderators_see_progress_and_then_results(
     assert browser.get("/tests/progress/nothing/").status_code == 404
 
 
-def test_question_without_answers_has_no_reading(
-    opened: Any, person: Any, visit: Any, eva: Any
-) -> None:
+def test_question_without_answers_has_no_reading(opened, person, visit, eva):
     made, who = opened(twins(6)), person("ann")
     fill(who, assign_sheet(who, made, {}))
     close_round(made.name)
@@ -258,7 +254,7 @@ def test_question_without_answers_has_no_reading(
     assert "Unanswered questions are included and count as incorrect." in page
 
 
-def test_submitted_test_is_not_offered_again(ann: Any, opened: Any) -> None:
+def test_submitted_test_is_not_offered_again(ann, opened):
     made = opened(twins(6))
     assert made.title in ann.get("/tests/").content.decode()
     path = f"/tests/round/{made.name}/"
@@ -270,7 +266,7 @@ def test_submitted_test_is_not_offered_again(ann: Any, opened: Any) -> None:
     assert "What you agree to" not in ann.get(path).content.decode()
 
 
-def test_texts_of_an_open_round_are_not_public(opened: Any, visit: Any) -> None:
+def test_texts_of_an_open_round_are_not_public(opened, visit):
     data = twins(6)
     made = opened(data)
     word = data[0].sentence.split()[1]
@@ -282,7 +278,7 @@ def test_texts_of_an_open_round_are_not_public(opened: Any, visit: Any) -> None:
 
 
 @pytest.mark.long
-def test_hostile_notes_are_escaped(ann: Any, opened: Any) -> None:
+def test_hostile_notes_are_escaped(ann, opened):
     sitting = _begin(ann, opened())
     kept = 0
     for text in hostile.TEXTS:

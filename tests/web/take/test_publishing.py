@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,9 +34,7 @@ from winosmith.web.take.sheets import (
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_round_with_sheets_in_progress_closes_only_with_drop(
-    opened: Any, person: Any, ann: Any, bob: Any
-) -> None:
+def test_round_with_sheets_in_progress_closes_only_with_drop(opened, person, ann, bob):
     made = opened()
     fill(ann, assign_sheet(ann, made, {}))
     out = assign_sheet(bob, made, {})
@@ -51,7 +48,7 @@ def test_round_with_sheets_in_progress_closes_only_with_drop(
         assign_sheet(person("eve"), made, {})
 
 
-def test_publishing_releases_asked_problems_and_their_halves(opened: Any, ann: Any) -> None:
+def test_publishing_releases_asked_problems_and_their_halves(opened, ann):
     """Other problems stay hidden."""
     data = twins(4, singles=11)
     made = opened(data)
@@ -73,7 +70,7 @@ def test_publishing_releases_asked_problems_and_their_halves(opened: Any, ann: A
         publish_round(made.name)
 
 
-def test_what_was_withdrawn_meanwhile_is_not_released(opened: Any, ann: Any, bob: Any) -> None:
+def test_what_was_withdrawn_meanwhile_is_not_released(opened, ann, bob):
     """A twin that its writer withdrew during the test stays out, and is blanked with its writer."""
     data = twins(2, singles=11)
     made = opened(data)
@@ -90,7 +87,7 @@ def test_what_was_withdrawn_meanwhile_is_not_released(opened: Any, ann: Any, bob
     assert set(texts) == {("_", False)}
 
 
-def test_problems_of_another_open_round_are_not_published(opened: Any, ann: Any) -> None:
+def test_problems_of_another_open_round_are_not_published(opened, ann):
     data = twins(4)
     first, second = opened(data), opened(data, seed=1)
     fill(ann, assign_sheet(ann, first, {}))
@@ -99,9 +96,7 @@ def test_problems_of_another_open_round_are_not_published(opened: Any, ann: Any)
         publish_round(first.name)
 
 
-def test_results_equal_those_of_the_same_html_forms(
-    opened: Any, person: Any, tmp_path: Path
-) -> None:
+def test_results_equal_those_of_the_same_html_forms(opened, person, tmp_path):
     made = opened(twins(6, singles=11), orders=2)
     by_hand: list[tuple[Any, dict[int, str]]] = []
     for number in range(8):
@@ -157,7 +152,7 @@ def test_results_equal_those_of_the_same_html_forms(
     assert not (tmp_path / "public/private").exists()
 
 
-def test_erased_person_leaves_anonymous_answers(opened: Any, ann: Any, bob: Any) -> None:
+def test_erased_person_leaves_anonymous_answers(opened, ann, bob):
     """Letters and choices stay; words and times are deleted."""
     made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
     for who in (ann, bob):
@@ -176,9 +171,7 @@ def test_erased_person_leaves_anonymous_answers(opened: Any, ann: Any, bob: Any)
     assert made.figures["subjects"] == 2
 
 
-def test_erased_text_is_removed_from_sheets_and_results(
-    opened: Any, person: Any, ann: Any, tmp_path: Path
-) -> None:
+def test_erased_text_is_removed_from_sheets_and_results(opened, person, ann, tmp_path):
     """The results can still be computed."""
     data, eve = twins(4), person("eve")
     made = opened(data)
@@ -200,7 +193,7 @@ def test_erased_text_is_removed_from_sheets_and_results(
     assert found.answers == 3
 
 
-def test_times_are_deleted_after_the_retention_period(opened: Any, ann: Any) -> None:
+def test_times_are_deleted_after_the_retention_period(opened, ann):
     made = opened()
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
@@ -212,7 +205,7 @@ def test_times_are_deleted_after_the_retention_period(opened: Any, ann: Any) -> 
     assert sitting.answers.exclude(letter="").count() == 5
 
 
-def test_personal_data_contain_the_answers_but_no_ids(opened: Any, ann: Any) -> None:
+def test_personal_data_contain_the_answers_but_no_ids(opened, ann):
     data = twins(4)
     sitting = assign_sheet(ann, opened(data), {"native": "yes"})
     given = fill(ann, sitting)

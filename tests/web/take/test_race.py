@@ -20,9 +20,7 @@ from winosmith.web.take.sheets import assign_sheet, store_answer
 pytestmark = pytest.mark.long
 
 
-def test_forty_simultaneous_people_get_balanced_sheets(
-    database: Any, opened: Any, person: Any
-) -> None:
+def test_forty_simultaneous_people_get_balanced_sheets(database, opened, person):
     """Each of them starts the test in two windows."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
@@ -32,9 +30,7 @@ def test_forty_simultaneous_people_get_balanced_sheets(
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
 
 
-def test_judging_and_test_never_show_both_halves_of_a_twin(
-    database: Any, opened: Any, person: Any
-) -> None:
+def test_judging_and_test_never_show_both_halves_of_a_twin(database, opened, person):
     """Each person judges in one window and starts a test in another."""
     data = twins(6, singles=11)
     importing.import_problems(data, "judging")
@@ -64,7 +60,7 @@ def test_judging_and_test_never_show_both_halves_of_a_twin(
     assert not Slot.objects.filter(holder__in=asked, open=True, gold=False).exists()
 
 
-def test_simultaneous_answers_are_each_stored_once(database: Any, opened: Any, ann: Any) -> None:
+def test_simultaneous_answers_are_each_stored_once(database, opened, ann):
     made = opened(twins(10))
     sitting = assign_sheet(ann, made, {})
     forms = [(number, new_key()) for number in range(1, 11)]

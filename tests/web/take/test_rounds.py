@@ -36,7 +36,7 @@ from winosmith.web.take.sheets import (
 pytestmark = pytest.mark.usefixtures("db")
 
 
-def test_new_problems_of_a_round_are_embargoed(opened: Any) -> None:
+def test_new_problems_of_a_round_are_embargoed(opened):
     """The halves of a twin are on different sheets."""
     data = twins(6, singles=12)
     made = opened(data, orders=2)
@@ -51,7 +51,7 @@ def test_new_problems_of_a_round_are_embargoed(opened: Any) -> None:
     assert sheets["a", 1] | sheets["b", 1] | sheets["common", 1] == set(data.ids)
 
 
-def test_problems_in_judging_are_embargoed_with_an_event(opened: Any) -> None:
+def test_problems_in_judging_are_embargoed_with_an_event(opened):
     data = twins(4)
     importing.import_problems(data, "judging")
     opened(data)
@@ -61,9 +61,7 @@ def test_problems_in_judging_are_embargoed_with_an_event(opened: Any) -> None:
 
 
 @pytest.mark.parametrize("state", ["withdrawn", "rejected", "held", "valid"])
-def test_only_judged_and_valid_problems_are_accepted_and_public_ones_on_request(
-    opened: Any, state: str
-) -> None:
+def test_only_judged_and_valid_problems_are_accepted_and_public_ones_on_request(opened, state):
     data = twins(4)
     importing.import_problems(data, "judging")
     wrong = data.ids if state == "valid" else data.ids[1:2]
@@ -77,14 +75,14 @@ def test_only_judged_and_valid_problems_are_accepted_and_public_ones_on_request(
         assert not Problem.objects.filter(ref__in=data.ids, embargo=True).exists()
 
 
-def test_taken_or_invalid_round_name_is_refused(opened: Any) -> None:
+def test_taken_or_invalid_round_name_is_refused(opened):
     opened(name="spring")
     for name in ("spring", "a b", "", "x/y"):
         with pytest.raises(InputError):
             opened(name=name)
 
 
-def test_sheets_are_balanced_and_nobody_gets_both_halves(opened: Any, person: Any) -> None:
+def test_sheets_are_balanced_and_nobody_gets_both_halves(opened, person):
     made = opened(twins(6, singles=12), orders=2)
     given: Counter[str] = Counter()
     for number in range(12):
@@ -103,7 +101,7 @@ def test_sheets_are_balanced_and_nobody_gets_both_halves(opened: Any, person: An
                      "common": 12, "common1": 6, "common2": 6}  # fmt: skip
 
 
-def test_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
+def test_second_window_gets_the_same_sheet(opened, ann):
     first, other = opened(), opened(twins(5, start=30))
     sitting = assign_sheet(ann, first, {})
     assert assign_sheet(ann, first, {}) == sitting
@@ -111,7 +109,7 @@ def test_second_window_gets_the_same_sheet(opened: Any, ann: Any) -> None:
         assign_sheet(ann, other, {})
 
 
-def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any, bob: Any) -> None:
+def test_nobody_is_tested_on_what_they_judged_or_wrote(opened, person, bob):
     data = twins(4, singles=11)
     importing.import_problems(data[:8], "judging")
     eve, fay = person("eve"), person("fay")
@@ -126,9 +124,7 @@ def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Any, person: Any,
 
 
 @pytest.mark.parametrize("page", ["/moderate/problems/", "/problems/", "/families/"])
-def test_moderator_is_not_tested_on_answers_that_they_read(
-    opened: Any, person: Any, visit: Any, page: str
-) -> None:
+def test_moderator_is_not_tested_on_answers_that_they_read(opened, person, visit, page):
     data = twins(4, singles=11)
     made = opened(data)
     moderator = person("moderator", is_moderator=True)
@@ -137,7 +133,7 @@ def test_moderator_is_not_tested_on_answers_that_they_read(
     assert assign_sheet(moderator, made, {}).sheet.test == "common"
 
 
-def test_family_of_ones_own_version_counts_as_known(opened: Any, ann: Any) -> None:
+def test_family_of_ones_own_version_counts_as_known(opened, ann):
     data = twins(4, singles=11)
     made = opened(data)
     root = Problem.objects.get(ref=data.ids[0])
@@ -149,9 +145,7 @@ def test_family_of_ones_own_version_counts_as_known(opened: Any, ann: Any) -> No
 
 
 @pytest.mark.parametrize("both_halves", [False, True])
-def test_subjects_judge_no_half_of_the_twins_on_their_sheet(
-    opened: Any, ann: Any, bob: Any, rules: Any, both_halves: bool
-) -> None:
+def test_subjects_judge_no_half_of_the_twins_on_their_sheet(opened, ann, bob, rules, both_halves):
     """A sheet counts as read as soon as it is assigned."""
     rules(both_halves=both_halves)
     data = twins(4)
@@ -163,7 +157,7 @@ def test_subjects_judge_no_half_of_the_twins_on_their_sheet(
     assert lease_next_problem(bob) is not None
 
 
-def test_judging_is_paused_during_a_test(opened: Any, ann: Any) -> None:
+def test_judging_is_paused_during_a_test(opened, ann):
     """Starting a test returns the problem that the judge had leased."""
     importing.import_problems(twins(3, start=40), "judging")
     made = opened()
@@ -175,14 +169,14 @@ def test_judging_is_paused_during_a_test(opened: Any, ann: Any) -> None:
     assert lease_next_problem(ann) is not None
 
 
-def test_only_active_accounts_can_take_tests(opened: Any, person: Any) -> None:
+def test_only_active_accounts_can_take_tests(opened, person):
     made = opened()
     for who in (Person.objects.create_anonymous(), person("ann", is_active=False)):
         with pytest.raises(InputError, match="account"):
             assign_sheet(who, made, {})
 
 
-def test_answers_can_be_changed_until_submission(opened: Any, person: Any, ann: Any) -> None:
+def test_answers_can_be_changed_until_submission(opened, person, ann):
     """The last letter counts, and seconds add up."""
     eve, made = person("eve"), opened()
     sitting = assign_sheet(ann, made, {})
@@ -202,7 +196,7 @@ def test_answers_can_be_changed_until_submission(opened: Any, person: Any, ann: 
         store_answer(ann, sitting.ref, 1, "A", 1.0)
 
 
-def test_only_valid_answers_about_oneself_are_stored(opened: Any, ann: Any) -> None:
+def test_only_valid_answers_about_oneself_are_stored(opened, ann):
     made = opened(declared=(*QUESTIONS, SurveyQuestion("age", "How old are you?")))
     for told in ({"native": "perhaps"}, {"age": "9" * 201}, {"age": "a\u202eb"}):
         with pytest.raises(InputError):
@@ -212,7 +206,7 @@ def test_only_valid_answers_about_oneself_are_stored(opened: Any, ann: Any) -> N
     assert sitting.subject.agreed is not None
 
 
-def test_subject_codes_reveal_no_name_and_differ_by_round(opened: Any, ann: Any) -> None:
+def test_subject_codes_reveal_no_name_and_differ_by_round(opened, ann):
     codes = set()
     for made in (opened(), opened(twins(5, start=30))):
         sitting = assign_sheet(ann, made, {})
@@ -222,9 +216,7 @@ def test_subject_codes_reveal_no_name_and_differ_by_round(opened: Any, ann: Any)
     assert not any("ann" in code or get_pseudonym(ann)[2:8] in code for code in codes)
 
 
-def test_too_fast_sheet_counts_after_another_moderators_approval(
-    rules: Any, opened: Any, person: Any, visit: Any
-) -> None:
+def test_too_fast_sheet_counts_after_another_moderators_approval(rules, opened, person, visit):
     made = opened(twins(8))
     rules(hold_pace_seconds=3)
     ann = person("ann", is_moderator=True)
@@ -247,9 +239,7 @@ def test_too_fast_sheet_counts_after_another_moderators_approval(
     assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 409
 
 
-def test_sheet_approved_during_the_computation_counts(
-    rules: Any, opened: Any, person: Any, eva: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sheet_approved_during_the_computation_counts(rules, opened, person, eva, monkeypatch):
     """So does a sheet approved between closing and the computation."""
     open_ = opened(twins(8))
     rules(hold_pace_seconds=3)
@@ -275,7 +265,7 @@ def test_sheet_approved_during_the_computation_counts(
     assert fresh(open_).figures["answers"] == 16
 
 
-def test_slowly_completed_sheet_is_not_held(rules: Any, opened: Any, ann: Any) -> None:
+def test_slowly_completed_sheet_is_not_held(rules, opened, ann):
     """The server's clock measures the pace."""
     made = opened(twins(8))
     rules(hold_pace_seconds=3)

@@ -21,7 +21,7 @@ def _run_checks(anchors: Any = ANCHORS, **changes: str) -> dict[tuple[str, Any],
     }
 
 
-def test_complete_twin_passes_every_check(site: Any) -> None:
+def test_complete_twin_passes_every_check(site):
     checks = _run_checks()
     assert {check.verdict for check in checks.values()} == {"pass"}
     assert checks["length", 0].figure == "22"
@@ -29,7 +29,7 @@ def test_complete_twin_passes_every_check(site: Any) -> None:
     assert checks["edit distance", None].figure == "3 edits"
 
 
-def test_checklist_contains_every_structural_rule(site: Any) -> None:
+def test_checklist_contains_every_structural_rule(site):
     options, origin = ("kettle", "bucket"), Origin(anchor="water")
     halves = [
         Problem(name, FORM[f"sentence_{n}"], options, n - 1, "t", origin=origin)
@@ -41,7 +41,7 @@ def test_checklist_contains_every_structural_rule(site: Any) -> None:
     assert len(rules) == 8
 
 
-def test_empty_form_has_only_open_checks(site: Any) -> None:
+def test_empty_form_has_only_open_checks(site):
     found = check_twin(TwinInput(), ANCHORS)
     assert {check.verdict for check in found} == {"todo"}
     assert not any("missing" in check.advice for check in found)  # there is no option to name
@@ -66,16 +66,14 @@ def test_empty_form_has_only_open_checks(site: Any) -> None:
         ({"sentence_1": FORM["sentence_1"] + "e" * 1000}, "length", 0, "", "1000 characters"),
     ],
 )
-def test_each_broken_rule_has_advice(
-    site: Any, changes: dict[str, str], rule: str, half: int | None, figure: str, advice: str
-) -> None:
+def test_each_broken_rule_has_advice(site, changes, rule, half, figure, advice):
     check = _run_checks(**changes)[rule, half]
     assert check.verdict in ("fail", "todo")
     assert check.figure == figure
     assert advice in check.advice
 
 
-def test_halves_with_too_little_overlap_fail(site: Any) -> None:
+def test_halves_with_too_little_overlap_fail(site):
     """The number of edits has no limit."""
     other = (
         "Whoever fills a kettle or a bucket in summer knows that water is heavy and that the _ "
@@ -87,7 +85,7 @@ def test_halves_with_too_little_overlap_fail(site: Any) -> None:
     assert checks["overlap", None].field == "sentence_2"
 
 
-def test_different_anchor_words_in_the_halves_fail(site: Any) -> None:
+def test_different_anchor_words_in_the_halves_fail(site):
     checks = _run_checks(
         sentence_1=FORM["sentence_1"].replace("garden", "flowers"),
         sentence_2=FORM["sentence_2"].replace("water", "soup"),
@@ -95,7 +93,7 @@ def test_different_anchor_words_in_the_halves_fail(site: Any) -> None:
     assert "fail" in {checks["anchor", 0].verdict, checks["anchor", 1].verdict}
 
 
-def test_anchor_is_the_drawn_words_in_both_halves(site: Any) -> None:
+def test_anchor_is_the_drawn_words_in_both_halves(site):
     """If there are none, it is the most frequent drawn word."""
     both = [FORM["sentence_1"], FORM["sentence_2"]]
     assert find_shared_anchors(both, ANCHORS) == "water garden"
@@ -103,13 +101,13 @@ def test_anchor_is_the_drawn_words_in_both_halves(site: Any) -> None:
     assert find_shared_anchors(both, ()) == ""
 
 
-def test_anchor_is_no_function_word_and_may_be_missing(site: Any) -> None:
+def test_anchor_is_no_function_word_and_may_be_missing(site):
     """WinoGrande refused such anchors, too. The revision of a twin without anchor needs none."""
     assert _run_checks(("because",))["function word", None].verdict == "fail"
     assert not {rule for rule, _half in _run_checks(())} & {"anchor", "function word"}
 
 
-def test_preview_marks_differing_words_and_the_answer(site: Any) -> None:
+def test_preview_marks_differing_words_and_the_answer(site):
     typed = TwinInput.from_form(FORM)
     for half, (sentence, readings) in enumerate(
         zip(typed.sentences, make_readings(typed), strict=True)
@@ -125,7 +123,7 @@ def test_preview_marks_differing_words_and_the_answer(site: Any) -> None:
     assert marked == [["much too small"], ["just large enough"]]
 
 
-def test_input_is_normalized(site: Any) -> None:
+def test_input_is_normalized(site):
     assert normalize_text(" a\r\n b\x00  ____ c\u202e ") == "a b _ c"
     assert normalize_text("e\u0301 \ud800") == "é ?"
     typed = TwinInput.from_form(FORM)
@@ -141,7 +139,7 @@ JAPANESE = {
 }
 
 
-def test_twin_without_spaces_can_be_submitted(site: Any) -> None:
+def test_twin_without_spaces_can_be_submitted(site):
     """In Japanese, rules that count or know words are not checked."""
     checks = _run_checks(("茶碗",), **JAPANESE)
     unchecked = {key for key, check in checks.items() if check.verdict == "unchecked"}
@@ -157,7 +155,7 @@ def test_twin_without_spaces_can_be_submitted(site: Any) -> None:
     assert _find_faults(TwinInput.from_form({**FORM, **JAPANESE}), ("茶碗",)) == {}
 
 
-def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
+def test_each_half_is_checked_in_its_own_script(site):
     """Rules that compare the halves are not checked."""
     checks = _run_checks(sentence_2=JAPANESE["sentence_2"])
     assert (checks["length", 0].verdict, checks["length", 1].verdict) == ("pass", "unchecked")
@@ -165,7 +163,7 @@ def test_each_half_is_checked_in_its_own_script(site: Any) -> None:
     assert checks["anchor", 1].verdict == "unchecked"
 
 
-def test_blank_next_to_a_word_is_separated_and_reported(site: Any) -> None:
+def test_blank_next_to_a_word_is_separated_and_reported(site):
     glued = FORM["sentence_2"].replace("_ was", "_was")
     assert TwinInput.from_form({**FORM, "sentence_2": glued}).sentences[1] == FORM["sentence_2"]
     checks = _run_checks(sentence_2=glued)

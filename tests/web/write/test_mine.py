@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.core.cache import cache
 from django.utils import timezone
 
@@ -23,9 +22,7 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.page import count_problems
 
 
-def test_votes_are_shown_without_names_after_the_decision(
-    client: Any, one: Any, contributor: Any
-) -> None:
+def test_votes_are_shown_without_names_after_the_decision(client, one, contributor):
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     for number, slot in enumerate(Slot.objects.filter(problem=half).order_by("n")):
@@ -44,7 +41,7 @@ def test_votes_are_shown_without_names_after_the_decision(
     assert "secret" not in page
 
 
-def test_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
+def test_appeal_reaches_the_moderators_once(client, one):
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     form = {"problem": half.ref, "text": "Read it again.", "key": "a" * 32}
@@ -62,7 +59,7 @@ def test_appeal_reaches_the_moderators_once(client: Any, one: Any) -> None:
     assert "ambiguous" in page
 
 
-def test_twin_is_revised_and_withdrawn_by_buttons(client: Any, one: Any) -> None:
+def test_twin_is_revised_and_withdrawn_by_buttons(client, one):
     """Sent twice, a withdrawal is one event for each half."""
     where = send(client, one).headers["Location"]
     form = client.post(f"{where}revise/").headers["Location"]
@@ -83,7 +80,7 @@ def test_twin_is_revised_and_withdrawn_by_buttons(client: Any, one: Any) -> None
     assert {half.state for half in new.problems.all()} == {"withdrawn"}
 
 
-def test_held_twin_shows_the_reason_if_there_is_one(client: Any, one: Any, rules: Any) -> None:
+def test_held_twin_shows_the_reason_if_there_is_one(client, one, rules):
     rules(words_to_flag=("garden",))
     where, waits = send(client, one).headers["Location"], "A moderator will check your text first"
     page = text(client.get(where))
@@ -93,14 +90,14 @@ def test_held_twin_shows_the_reason_if_there_is_one(client: Any, one: Any, rules
     assert f"<p>{waits}.</p>" in text(client.get(where))
 
 
-def test_half_that_waits_for_the_other_is_marked(client: Any, one: Any) -> None:
+def test_half_that_waits_for_the_other_is_marked(client, one):
     send(client, one)
     assert "waiting for the other half" not in _get_page(client)
     Problem.objects.filter(sentence=FORM["sentence_1"]).update(state=State.VALID, waits=True)
     assert _get_page(client).count("waiting for the other half") == 1
 
 
-def test_own_twins_are_listed_in_pages(client: Any, one: Any) -> None:
+def test_own_twins_are_listed_in_pages(client, one):
     """Attention questions are not listed."""
     for number in range(22):
         sentence = f"Sentence <i>{number:02}</i> _."
@@ -112,7 +109,7 @@ def test_own_twins_are_listed_in_pages(client: Any, one: Any) -> None:
     assert client.get("/write/mine/of-p0/").status_code == 404
 
 
-def test_history_shows_the_moderators_action_and_reason(client: Any, one: Any, eva: Any) -> None:
+def test_history_shows_the_moderators_action_and_reason(client, one, eva):
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
     move(half, State.REJECTED, actor=eva, kind="reject", reason="It is too close to another.")
@@ -120,9 +117,7 @@ def test_history_shows_the_moderators_action_and_reason(client: Any, one: Any, e
     assert "A moderator rejected your sentence: <bdi>It is too close to another." in page
 
 
-def test_excluded_votes_are_reported_without_the_judge(
-    client: Any, one: Any, address: str, person: Any, eva: Any
-) -> None:
+def test_excluded_votes_are_reported_without_the_judge(client, one, address, person, eva):
     """The page, the news and the personal data don't contain the moderator's words on a judge."""
     where = send(client, one).headers["Location"]
     half = Problem.objects.get(sentence=FORM["sentence_1"])
@@ -164,7 +159,7 @@ def _get_page(client: Any, problem: Any = None) -> str:
     return str(answer.content.decode())
 
 
-def test_own_versions_are_listed_with_parent_and_depths(db: Any, ann: Any, visit: Any) -> None:
+def test_own_versions_are_listed_with_parent_and_depths(db, ann, visit):
     top = root()
     made = child(top, ann, new=("fit", "belong"), declared=2)
     for page in (_get_page(visit(ann)), _get_page(visit(ann), made)):
@@ -174,7 +169,7 @@ def test_own_versions_are_listed_with_parent_and_depths(db: Any, ann: Any, visit
         assert "<del>" in page
 
 
-def test_page_of_a_version_does_not_mention_halves(db: Any, ann: Any, visit: Any) -> None:
+def test_page_of_a_version_does_not_mention_halves(db, ann, visit):
     """Revising a version leads to the form for perturbing."""
     made = child(root(), ann, new=("fit", "belong"), state="judging")
     page = _get_page(visit(ann), made).split("<main")[1].split("</main")[0]
@@ -185,7 +180,7 @@ def test_page_of_a_version_does_not_mention_halves(db: Any, ann: Any, visit: Any
     assert (answer.status_code, answer["Location"]) == (302, f"/perturb/{made.ref}/revise/")
 
 
-def test_words_of_a_withdrawn_parent_are_not_shown(db: Any, ann: Any, bob: Any, visit: Any) -> None:
+def test_words_of_a_withdrawn_parent_are_not_shown(db, ann, bob, visit):
     middle = child(root(), bob, new=("not fit", "secretly fit"))
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     assert "secretly" in _get_page(visit(ann), made)
@@ -196,7 +191,7 @@ def test_words_of_a_withdrawn_parent_are_not_shown(db: Any, ann: Any, bob: Any, 
         assert "truly" in page
 
 
-def test_versions_survive_the_withdrawal_of_their_parent(db: Any, ann: Any, bob: Any) -> None:
+def test_versions_survive_the_withdrawal_of_their_parent(db, ann, bob):
     top = root()
     middle = child(top, ann, new=("fit", "belong"))
     made = child(middle, bob)
@@ -208,9 +203,7 @@ def test_versions_survive_the_withdrawal_of_their_parent(db: Any, ann: Any, bob:
     assert get_path(made) == [top, middle, made]
 
 
-def test_counts_include_only_the_persons_own_sentences(
-    db: Any, ann: Any, bob: Any, rules: Any
-) -> None:
+def test_counts_include_only_the_persons_own_sentences(db, ann, bob, rules):
     """Each half of a twin counts as a sentence; the site's count includes all people."""
     rules(review="none")
     first, _second, third = submitted(ann), submitted(ann), submitted(ann)
@@ -224,9 +217,7 @@ def test_counts_include_only_the_persons_own_sentences(
     assert count_problems(None).today == 0
 
 
-def test_cached_counts_belong_to_one_writer(
-    db: Any, ann: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cached_counts_belong_to_one_writer(db, ann, bob, monkeypatch):
     """The counts of many problems are cached for a moment."""
     monkeypatch.setattr(_cache, "PROBLEMS_PER_SECOND", 2)
     submitted(ann)

@@ -1,9 +1,6 @@
 """The pages for writing twins: content, refusals and access."""
 
 import re
-from typing import Any
-
-import pytest
 
 from tests.web.making import fresh
 from tests.web.write.conftest import FORM, send, text
@@ -19,7 +16,7 @@ from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, check_twin, submit_draft
 
 
-def test_start_button_opens_a_draft_with_a_topic(db: Any, ann: Any, visit: Any) -> None:
+def test_start_button_opens_a_draft_with_a_topic(db, ann, visit):
     answer = visit(ann).post("/write/", {"key": new_key()})
     one = Draft.objects.get(person=ann)
     assert answer.headers["Location"] == f"/write/{one.ref}/"
@@ -28,7 +25,7 @@ def test_start_button_opens_a_draft_with_a_topic(db: Any, ann: Any, visit: Any) 
     assert all(f'data-anchor="{word}"' in page for word in one.anchors)
 
 
-def test_repeated_start_form_leads_to_the_same_draft(db: Any, ann: Any, visit: Any) -> None:
+def test_repeated_start_form_leads_to_the_same_draft(db, ann, visit):
     """After the draft is deleted, it leads to the start page."""
     form = {"key": new_key()}
     shown = visit(ann).get("/write/").content.decode()
@@ -43,7 +40,7 @@ def test_repeated_start_form_leads_to_the_same_draft(db: Any, ann: Any, visit: A
     assert not Draft.objects.exists()
 
 
-def test_repeated_submission_creates_one_twin(client: Any, one: Any, address: str) -> None:
+def test_repeated_submission_creates_one_twin(client, one, address):
     first = send(client, one)
     again = client.post(address, {**FORM, "version": "0", "do": "submit"})
     back = client.get(address)
@@ -53,7 +50,7 @@ def test_repeated_submission_creates_one_twin(client: Any, one: Any, address: st
     assert "This twin was already submitted" in text(client.get(where.pop()))
 
 
-def test_refused_twin_shows_faults_and_keeps_the_input(client: Any, one: Any, address: str) -> None:
+def test_refused_twin_shows_faults_and_keeps_the_input(client, one, address):
     answer = send(client, one, sentence_1="The <b>kettle</b> is the _.", domain="")
     page = text(answer)
     assert answer.status_code == 422
@@ -66,7 +63,7 @@ def test_refused_twin_shows_faults_and_keeps_the_input(client: Any, one: Any, ad
     assert text(client.get(address)).count("&lt;b&gt;kettle") > 0
 
 
-def test_checks_work_without_scripts(client: Any, address: str) -> None:
+def test_checks_work_without_scripts(client, address):
     """The button "Check and save" leads back to a page with all checks."""
     answer = client.post(address, {**FORM, "version": "0", "do": "check"})
     assert answer.headers["Location"] == f"{address}#checks"
@@ -75,12 +72,12 @@ def test_checks_work_without_scripts(client: Any, address: str) -> None:
     assert "<mark>much too small</mark>" in page
 
 
-def test_first_half_is_copied_without_javascript(client: Any, one: Any, address: str) -> None:
+def test_first_half_is_copied_without_javascript(client, one, address):
     client.post(address, {**FORM, "sentence_2": "", "version": "0", "do": "copy"})
     assert fresh(one).typed["sentence_2"] == FORM["sentence_1"]
 
 
-def test_live_checks_write_nothing(client: Any, one: Any, address: str) -> None:
+def test_live_checks_write_nothing(client, one, address):
     page = text(client.post(f"{address}check/", FORM, headers={"HX-Request": "true"}))
     one.refresh_from_db()
     assert "<html" not in page
@@ -89,7 +86,7 @@ def test_live_checks_write_nothing(client: Any, one: Any, address: str) -> None:
     assert one.version == 0
 
 
-def test_too_long_text_is_checked_only_for_its_length(client: Any, one: Any, address: str) -> None:
+def test_too_long_text_is_checked_only_for_its_length(client, one, address):
     """It is not saved, and the form contains all of it."""
     long = {**FORM, "sentence_1": "word " * 89_999 + "word", "option_2": "x" * MAX_CHARACTERS}
     checks = check_twin(TwinInput.from_form(long), ["x"])
@@ -104,7 +101,7 @@ def test_too_long_text_is_checked_only_for_its_length(client: Any, one: Any, add
     assert fresh(one).version == 0
 
 
-def test_missing_input_fails_only_after_submission(client: Any, address: str) -> None:
+def test_missing_input_fails_only_after_submission(client, address):
     half = {**FORM, "sentence_2": "", "option_2": "", "domain": ""}
     typing = text(client.post(f"{address}check/", half))
     sent = text(client.post(address, {**half, "version": "0", "do": "submit"}))
@@ -113,9 +110,7 @@ def test_missing_input_fails_only_after_submission(client: Any, address: str) ->
         assert sent.count(f'class="fail" data-rule="{rule}"') == 1
 
 
-def test_near_duplicates_are_shown_without_hidden_texts(
-    client: Any, address: str, bob: Any
-) -> None:
+def test_near_duplicates_are_shown_without_hidden_texts(client, address, bob):
     """A published sentence is quoted with its source; an embargoed one is not mentioned."""
     submit_draft(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
@@ -131,7 +126,7 @@ def test_near_duplicates_are_shown_without_hidden_texts(
     assert f">{quoted}</q>" in page
 
 
-def test_conflicting_windows_choose_which_text_to_keep(client: Any, one: Any, address: str) -> None:
+def test_conflicting_windows_choose_which_text_to_keep(client, one, address):
     mine, theirs = {**FORM, "option_1": "pot"}, {**FORM, "option_1": "mug"}
     assert client.post(f"{address}save/", {**theirs, "version": "0"}).json()["version"] == 1
     met = client.post(f"{address}save/", {**mine, "version": "0"})
@@ -146,15 +141,13 @@ def test_conflicting_windows_choose_which_text_to_keep(client: Any, one: Any, ad
     assert fresh(one).typed["option_1"] == "pot"
 
 
-def test_saving_the_same_text_is_not_a_conflict(client: Any, address: str) -> None:
+def test_saving_the_same_text_is_not_a_conflict(client, address):
     for _number in range(2):
         answer = client.post(f"{address}save/", {**FORM, "version": "0"})
         assert (answer.status_code, answer.json()["version"]) == (200, 1)
 
 
-def test_saving_a_submitted_draft_returns_the_twins_address(
-    client: Any, one: Any, address: str
-) -> None:
+def test_saving_a_submitted_draft_returns_the_twins_address(client, one, address):
     sent = send(client, one)
     answer = client.post(f"{address}save/", {**FORM, "version": "0"})
     assert answer.status_code == 410
@@ -164,7 +157,7 @@ def test_saving_a_submitted_draft_returns_the_twins_address(
     assert (late.status_code, late.content) == (204, b"")
 
 
-def test_draft_can_be_discarded(client: Any, address: str) -> None:
+def test_draft_can_be_discarded(client, address):
     page = client.get(address).content.decode()
     assert "<summary>Discard this draft</summary>" in page
     for _number in range(2):
@@ -172,7 +165,7 @@ def test_draft_can_be_discarded(client: Any, address: str) -> None:
     assert client.get(address).status_code == 404
 
 
-def test_hourly_limit_counts_only_submitted_twins(client: Any, one: Any, rules: Any) -> None:
+def test_hourly_limit_counts_only_submitted_twins(client, one, rules):
     rules(writes_per_hour=1)
     assert send(client, one, domain="").status_code == 422
     assert send(client, one).status_code == 302
@@ -183,9 +176,7 @@ def test_hourly_limit_counts_only_submitted_twins(client: Any, one: Any, rules: 
     assert fresh(again).typed["sentence_1"] == FORM["sentence_1"]
 
 
-def test_checks_and_saves_share_an_hourly_limit(
-    client: Any, one: Any, address: str, monkeypatch: pytest.MonkeyPatch, rules: Any
-) -> None:
+def test_checks_and_saves_share_an_hourly_limit(client, one, address, monkeypatch, rules):
     """A refused request writes nothing; submitting is still possible."""
     monkeypatch.setattr(gates, "TYPING_FACTOR", 2)
     form = {**FORM, "version": "0"}
@@ -208,7 +199,7 @@ def test_checks_and_saves_share_an_hourly_limit(
     assert send(client, one).status_code == 302
 
 
-def test_visitor_without_an_account_can_write_by_session(db: Any, visit: Any) -> None:
+def test_visitor_without_an_account_can_write_by_session(db, visit):
     somebody = Person.objects.create_anonymous()
     save_agreement(somebody)
     client = visit()
@@ -224,7 +215,7 @@ def test_visitor_without_an_account_can_write_by_session(db: Any, visit: Any) ->
     assert visit().get(where).status_code == 404
 
 
-def test_new_consent_text_keeps_the_draft(client: Any, one: Any, address: str) -> None:
+def test_new_consent_text_keeps_the_draft(client, one, address):
     publish_document("consent", "A new text.")
     answer = send(client, one)
     one.refresh_from_db()

@@ -1,7 +1,5 @@
 """Rules for drafts, and for submitting, revising and withdrawing twins."""
 
-from typing import Any
-
 import pytest
 
 from tests.web.making import fresh
@@ -30,7 +28,7 @@ from winosmith.web.write.rules import (
 )
 
 
-def test_submitted_twin_goes_to_the_judges(db: Any, ann: Any) -> None:
+def test_submitted_twin_goes_to_the_judges(db, ann):
     twin = submitted(ann, topic="Water a garden")
     halves = list(twin.problems.all())
     assert (twin.contributor, twin.anchor, twin.topic) == (ann, "water garden", "Water a garden")
@@ -46,7 +44,7 @@ def test_submitted_twin_goes_to_the_judges(db: Any, ann: Any) -> None:
         assert Remembered.objects.filter(problem=half).exists()
 
 
-def test_order_of_the_halves_is_random(db: Any, ann: Any) -> None:
+def test_order_of_the_halves_is_random(db, ann):
     first = {
         submitted(ann).problems.order_by("pk").first().sentence == FORM["sentence_1"]
         for _number in range(40)
@@ -54,7 +52,7 @@ def test_order_of_the_halves_is_random(db: Any, ann: Any) -> None:
     assert first == {True, False}
 
 
-def test_refused_twin_is_not_stored_and_names_the_fields(db: Any, ann: Any) -> None:
+def test_refused_twin_is_not_stored_and_names_the_fields(db, ann):
     """The corrected twin can be submitted with the same key."""
     key = new_key()
     with pytest.raises(RefusedError) as refused:
@@ -65,7 +63,7 @@ def test_refused_twin_is_not_stored_and_names_the_fields(db: Any, ann: Any) -> N
     assert submitted(ann, key).problems.count() == 2
 
 
-def test_empty_form_reports_only_the_first_faults(site: Any) -> None:
+def test_empty_form_reports_only_the_first_faults(site):
     assert _find_faults(TwinInput(), ANCHORS) == {
         "domain": ["Choose whether the twin is about people or about things."],
         "option_1": ["Enter each option: the people or things that could fill the blank."],
@@ -79,7 +77,7 @@ def test_empty_form_reports_only_the_first_faults(site: Any) -> None:
     assert _find_faults(typed(), ANCHORS) == {}
 
 
-def test_twin_without_consent_is_refused(db: Any, person: Any) -> None:
+def test_twin_without_consent_is_refused(db, person):
     with pytest.raises(InputError, match="First agree to the site’s consent forms"):
         submitted(person("bob"))
     assert not Twin.objects.exists()
@@ -96,8 +94,8 @@ def test_twin_without_consent_is_refused(db: Any, person: Any) -> None:
     ],
 )
 def test_review_setting_decides_which_twins_are_held(
-    db: Any, contributor: Any, rules: Any, review: str, anonymous: bool, flagged: bool, state: str
-) -> None:
+    db, contributor, rules, review, anonymous, flagged, state
+):
     ann = contributor(anonymous=anonymous)
     rules(review=review, words_to_flag=("garden",) if flagged else ())
     twin = submitted(ann)
@@ -106,7 +104,7 @@ def test_review_setting_decides_which_twins_are_held(
     assert all(bool(half.hints) == flagged for half in twin.problems.all())
 
 
-def test_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
+def test_revision_replaces_the_old_halves(db, ann):
     """The old twin can't be revised again or withdrawn."""
     old = submitted(ann)
     Problem.objects.filter(twin=old).update(embargo=True)
@@ -127,9 +125,7 @@ def test_revision_replaces_the_old_halves(db: Any, ann: Any) -> None:
     assert not may_withdraw(ann, old)
 
 
-def test_only_the_contributor_can_revise_or_withdraw(
-    db: Any, contributor: Any, ann: Any, bob: Any
-) -> None:
+def test_only_the_contributor_can_revise_or_withdraw(db, contributor, ann, bob):
     twin = submitted(ann)
     for other in (bob, contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
@@ -141,7 +137,7 @@ def test_only_the_contributor_can_revise_or_withdraw(
     assert {half.state for half in twin.problems.all()} == {"judging"}
 
 
-def test_withdrawn_twin_leaves_judging(db: Any, ann: Any) -> None:
+def test_withdrawn_twin_leaves_judging(db, ann):
     twin = submitted(ann)
     withdraw_twin(ann, twin, "a slip")
     assert {half.state for half in twin.problems.all()} == {"withdrawn"}
@@ -153,9 +149,7 @@ def test_withdrawn_twin_leaves_judging(db: Any, ann: Any) -> None:
         withdraw_twin(ann, twin)
 
 
-def test_judge_of_a_twin_does_not_judge_its_revisions(
-    db: Any, contributor: Any, ann: Any, bob: Any
-) -> None:
+def test_judge_of_a_twin_does_not_judge_its_revisions(db, contributor, ann, bob):
     first = submitted(ann)
     slot = lease_next_problem(bob)
     assert slot is not None
@@ -166,7 +160,7 @@ def test_judge_of_a_twin_does_not_judge_its_revisions(
     assert lease_next_problem(contributor("cat")) is not None
 
 
-def test_contributor_can_withdraw_what_a_moderator_withdrew(db: Any, ann: Any, eva: Any) -> None:
+def test_contributor_can_withdraw_what_a_moderator_withdrew(db, ann, eva):
     """A moderator can't restore it afterwards."""
     twin = submitted(ann)
     half = twin.problems.first()
@@ -179,7 +173,7 @@ def test_contributor_can_withdraw_what_a_moderator_withdrew(db: Any, ann: Any, e
     assert not may_withdraw(ann, twin)
 
 
-def test_released_or_valid_twin_cannot_be_revised(db: Any, ann: Any) -> None:
+def test_released_or_valid_twin_cannot_be_revised(db, ann):
     valid, released = submitted(ann), submitted(ann)
     Problem.objects.filter(twin=valid).update(state="valid")
     Problem.objects.filter(twin=released).update(released=True)
@@ -187,7 +181,7 @@ def test_released_or_valid_twin_cannot_be_revised(db: Any, ann: Any) -> None:
     assert not may_revise(ann, released)
 
 
-def test_stale_version_never_overwrites_a_draft(database: Any, ann: Any) -> None:
+def test_stale_version_never_overwrites_a_draft(database, ann):
     """Of sixteen windows that save the same version, one succeeds and the others are refused."""
     one = draft(ann)
 
@@ -203,7 +197,7 @@ def test_stale_version_never_overwrites_a_draft(database: Any, ann: Any) -> None
     assert results == ["1", *[now.typed["option_1"]] * 15]
 
 
-def test_drafts_are_private_and_limited_in_number(db: Any, ann: Any, bob: Any) -> None:
+def test_drafts_are_private_and_limited_in_number(db, ann, bob):
     """Untouched topics are not listed as drafts."""
     one = draft(ann)
     assert get_draft(bob, one.ref) is None
@@ -217,7 +211,7 @@ def test_drafts_are_private_and_limited_in_number(db: Any, ann: Any, bob: Any) -
         draft(ann)
 
 
-def test_redrawing_words_or_topic_keeps_the_text(db: Any, ann: Any) -> None:
+def test_redrawing_words_or_topic_keeps_the_text(db, ann):
     one = save_draft(draft(ann), typed(), 0)
     words = redraw_topic(one, "words")
     assert (words.topic, words.version) == ("Water a garden", 2)
