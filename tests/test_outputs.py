@@ -255,8 +255,15 @@ def test_scratch_file_stays_until_the_work_is_done_or_replaced(tmp_path):
     assert not path.exists()
 
 
-VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+def test_recipe_with_an_infinite_number_is_refused_before_its_folder_is_made(tmp_path):
+    """JSON has no such numbers, so the folder could not be opened again."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        OutputFolder.open(tmp_path / "out", {"a": float("inf")})
+    assert not (tmp_path / "out").exists()
 
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.none() | st.booleans() | st.integers() | FINITE | st.text()
 NESTED = st.recursive(
     VALUES,
     lambda inner: (

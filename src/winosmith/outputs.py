@@ -158,7 +158,7 @@ class OutputFolder:
                 recipe, or it can't be created.
         """
         path = Path(path)
-        recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
+        recipe, secret = json.loads(json.dumps([recipe, secret or {}], allow_nan=False))
         if path.exists() and not path.is_dir():
             raise OutputError(f"{path} is a file; give a folder")
         for place in (path, path / PRIVATE):

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite, isnan
 from os.path import commonprefix
-from string import digits
+from string import ascii_uppercase, digits
 from typing import Any, NamedTuple
 
 from winosmith import formats
@@ -99,18 +99,21 @@ def read_option(
     return next((readings[one] for one in (kind.name, *others) if one and one in readings), None)
 
 
-def _refuse_letters_beyond(
+def _refuse_second_letters(
     answers: Sequence[tuple[Any, Mapping[str, int], Place | None]], file: AnswerFile
 ) -> None:
-    """Refuse answers or keys if many are letters beyond the options, such as F, G, H, J."""
-    beyond = [(value, at) for value, one, at in answers if not one and parse_letter(value)]
-    are_grades = {str(value).strip().upper() for value, *_ in answers} <= {*"CIPN"}
-    are_other = not any(one for _, one, _ in answers)  # such as a column of M and F
-    if len(beyond) > max(2, 0.1 * len(answers)) and not (are_grades or are_other):
+    """Refuse answers or keys if every second item has the letters F, G, H and J (and K).
+
+    Other letters beyond the options are invalid answers.
+    """
+    beyond = [(value, letter.positions, at) for value, one, at in answers
+              if not one and (letter := parse_letter(value))]  # fmt: skip
+    letters = {positions.get("letter") for _, positions, _ in beyond}
+    if len(letters) > 1 and letters <= {*map(ascii_uppercase.index, "FGHJK")}:
         raise file.make_error(
             f"{len(beyond):,} of {len(answers):,} labels, such as {beyond[0][0]!r}, are letters "
             "beyond the options' number; write the options' texts, or [invalid]",
-            beyond[0][1],
+            beyond[0][2],
         )
 
 
@@ -135,7 +138,7 @@ def read_choices(
     present = {name: labels[name] for name in readings}
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
     known = [name for name in present if name in file.problems]
-    _refuse_letters_beyond([(present[n], readings[n], places.get(n)) for n in known], file)
+    _refuse_second_letters([(present[n], readings[n], places.get(n)) for n in known], file)
     are_texts = kind.script and all("text" in one for one in readings.values() if kind.name in one)
     mark = kind.name if kind.name and are_texts else "1"
     numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
@@ -350,7 +353,7 @@ def _detect_log_kinds(
         for row in rows
     ]
     targets = [(row.target, one, row.place) for row, one in zip(rows, readings, strict=True)]
-    _refuse_letters_beyond(targets, file)
+    _refuse_second_letters(targets, file)
     kind = detect_kind([row.target for row in rows], readings, _REPLIES, keys)
     replied = [row for row in rows if isinstance(row.reply, str)]
     replies = [formats.interpret_answer(row.reply, row.options) for row in replied]
