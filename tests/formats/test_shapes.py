@@ -613,7 +613,7 @@ def test_ids_shared_by_many_rows_are_replaced_by_numbers(tmp_path):
     rows = [{"nr" if name == "id" else name: value for name, value in row.items()} for row in rows]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert (len(found.items), found.roles and found.roles.id) == (40, None)
-    assert "1 of 40 rows repeat another row's value" in found.notes[0]
+    assert "1 of 40 rows repeats another row's value" in found.notes[0]
     assert "(`id='nr'` uses it, and reports these rows)" in found.notes[0]
 
 
