@@ -197,7 +197,7 @@ def verify(release: str, private: str | None) -> None:
         for line in found.content.copies.sentences() if found.content else ():
             say(line)
         if found.unchecked:
-            say(found.unchecked + " Add --private FOLDER to read them." * (not private))
+            say(found.unchecked + " Add --private FOLDER to read the answers." * (not private))
         if not found.faults:
             more = "" if private else "; --private FOLDER also compares it with the private files"
             valid = f"{found.folder} is valid: {found.problem_count or 0:,} problems{more}"
