@@ -179,9 +179,13 @@ class Dataset(Sequence[Problem]):
         """Return a data set with the problems in the given rows, in the given order."""
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
+    def with_problems(self, problems: Iterable[Problem]) -> Dataset:
+        """Return these problems as a data set with this one's name, roles and kind of ids."""
+        return Dataset(problems, self.name, self.roles, is_numbered=self.is_numbered)
+
     def blind(self) -> Dataset:
         """Return a copy for solvers, without answers or `extra`."""
-        return Dataset((p.blind() for p in self.problems), self.name, is_numbered=self.is_numbered)
+        return self.with_problems(problem.blind() for problem in self.problems)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
         """Drop rows, and return the kept and the dropped problems.

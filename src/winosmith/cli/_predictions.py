@@ -65,7 +65,7 @@ def read_problems(
     if lost := [name for name in dataset.ids if chosen.get(name, 0) is None]:
         raise FormatError(f"the labels of {join_ids(lost)} are not options", labels)
     answered = (replace(problem, answer=chosen.get(problem.id)) for problem in dataset)
-    return Dataset(answered, dataset.name, is_numbered=dataset.is_numbered), omitted
+    return dataset.with_problems(answered), omitted
 
 
 def read_answers(

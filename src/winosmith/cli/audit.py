@@ -401,8 +401,7 @@ def _read_answers(
 def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     read = formats.read_errata(errata, (one for split in splits.values() for one in split))
     for name, split in splits.items():
-        corrected = formats.apply_errata(split, read)
-        splits[name] = Dataset(corrected, split.name, split.roles, is_numbered=split.is_numbered)
+        splits[name] = split.with_problems(formats.apply_errata(split, read))
     wrong = sum(one.old != one.new for one in read)
     say(f"{errata}: {wrong:,} keys corrected, {len(read) - wrong:,} confirmed")
     return {one.id for one in read}

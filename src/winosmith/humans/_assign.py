@@ -117,9 +117,8 @@ def make_sheets(
             )
             items = _make_items(dataset, ordered, schemas, alike)
             sheet = Sheet(title or _TITLE, test, order, seed, digest, items)
-            if (
-                get_text_kind(sheet) == "question"
-            ):  # the instructions for questions don't explain labels
+            if get_text_kind(sheet) == "question":
+                # The instructions for questions don't explain labels.
                 items = tuple(replace(item, label=None) for item in items)
                 sheet = replace(sheet, title=title or _QUESTION_TITLE, items=items)
             sheets.append(sheet)

@@ -131,16 +131,11 @@ def proportion(
     [0.963, 1.0]
     """
     y = np.asarray(correct, dtype=np.float64)
-    if copies is not None and len(np.unique(copies)) == len(y):
-        copies = None
-    clusters = copies if clusters is None else clusters  # copies must be in one cluster
-    labels = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    number = int(labels.max()) + 1
-    effect = 1.0 if number == len(y) else max(1.0, _compute_design_effect(y, labels))
-    distinct = len(y)
-    if copies is not None:
-        same = np.unique(copies, return_inverse=True)[1]
-        distinct, effect = int(same.max()) + 1, max(effect, _compute_design_effect(y, same))
+    same = np.arange(len(y)) if copies is None else np.unique(copies, return_inverse=True)[1]
+    labels = same if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    number, distinct = int(labels.max()) + 1, int(same.max()) + 1
+    groupings = [of for of, size in ((labels, number), (same, distinct)) if size < len(y)]
+    effect = max([1.0, *(_compute_design_effect(y, of) for of in groupings)])
     if number == 1 and distinct > 1:
         interval = 0.0, 1.0
     else:
