@@ -242,7 +242,7 @@ def test_unusable_last_builds_are_refused(first, tmp_path):
     with pytest.raises(InputError, match="the splits of this build can't be read"):
         build(recipe, tmp_path / "next", last=folder)
     shutil.rmtree(folder / "private")
-    with pytest.raises(InputError, match=r"private/ids\.jsonl is missing"):
+    with pytest.raises(InputError, match=r"private/sides\.jsonl is missing"):
         build(recipe, tmp_path / "next", last=folder)
     assert not (tmp_path / "next").exists()
 

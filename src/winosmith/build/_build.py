@@ -272,8 +272,7 @@ def _run_steps(job: _BuildJob, step: Step, checkpoints: ExitStack) -> BuildResul
             name: validate.count_unvalidated(judged[row] for row in rows)
             for name, rows in parts.published.items()
         }
-        if job.last:
-            _publish.write_splits(job.folder, job.collected, parts, job.last)
+        _publish.write_splits(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
         funnel = validate.make_funnel(stages.results)
         built = BuildResult(

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +23,7 @@ from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.finished import CHECKSUMS_NAME, DROPPED, IDS, RECIPE, SCORES, WITHHELD, BuildFiles
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
-from winosmith.problem import Extra, Lineage, Problem
+from winosmith.problem import Extra, Problem
 from winosmith.splits import SPLITS, PreviousProblem, SplitName
 
 if TYPE_CHECKING:
@@ -157,12 +157,10 @@ def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str
             file.write(records.dump_json(record) + "\n")
 
 
-def write_splits(folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild) -> None:
-    """Write the split of each problem in this and earlier builds to a private file.
-
-    The next build reads this file. The first build needs no file, because its public files contain
-    the splits.
-    """
+def write_splits(
+    folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
+) -> None:
+    """Write the split of each problem in this and earlier builds, for the next build."""
     now = []
     for row, problem in enumerate(collected):
         side: SplitName | None = parts.sides[row]
@@ -170,7 +168,8 @@ def write_splits(folder: OutputFolder, collected: Dataset, parts: Split, last: L
             side = None  # it was not published, so it has no split yet
         now.append(PreviousProblem(problem, side))
     current = {_make_content_key(one.problem) for one in now}
-    gone = [one for one in last.previous if _make_content_key(one.problem) not in current]
+    before = last.previous if last else ()
+    gone = [one for one in before if _make_content_key(one.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for previous in (*sorted(now, key=lambda one: one.problem.id), *gone):
             record = records.make_problem_record(previous.problem.blind())
@@ -269,14 +268,6 @@ def write_run(folder: OutputFolder, seconds: float) -> None:
     (folder.path / "run.json").write_text(json.dumps(run, indent=2) + "\n", "utf-8")
 
 
-_PUBLISHED: tuple[tuple[str, SplitName], ...] = (
-    ("train_xl", "train"),
-    ("train_debiased", "train"),
-    ("dev", "dev"),
-    ("test", "test"),
-)
-
-
 @dataclass(frozen=True, eq=False)
 class LastBuild:
     """The last build, whose splits are kept.
@@ -298,45 +289,22 @@ def read_last_build(folder: str | Path) -> LastBuild:
     Raises:
         InputError: the folder contains no finished build, or lacks its private files.
     """
-    files = BuildFiles(Path(folder))
-    for name in (CHECKSUMS_NAME, IDS):
-        if not (files.folder / name).is_file():
+    folder = Path(folder)
+    for name in (CHECKSUMS_NAME, SIDES_FILE):
+        if not (folder / name).is_file():
             raise InputError(
                 f"{folder} contains no finished build: {name} is missing; choose another folder, "
                 "or draw new splits"
             )
     try:
-        return LastBuild(files.digest, tuple(_read_previous_problems(files)))
+        previous = tuple(map(_parse_previous, records.read_json_lines(folder / SIDES_FILE)))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
+    return LastBuild(BuildFiles(folder).digest, previous)
 
 
-def _read_previous_problems(files: BuildFiles) -> Iterator[PreviousProblem]:
-    sides = files.folder / SIDES_FILE
-    if sides.is_file():
-        for record in records.read_json_lines(sides):
-            side = record.pop("side")
-            if side is not None and side not in SPLITS:
-                raise ValueError(f"{side!r} is not a split")
-            yield PreviousProblem(records.parse_problem(record), side)
-        return
-    old = files.read_pool_ids()
-    seen = set[str]()
-    for name, side in _PUBLISHED:
-        for problem in files.read_problems(name):
-            if problem.id not in seen:
-                seen.add(problem.id)
-                yield PreviousProblem(_restore_old_id(problem, old), side)
-    for record in files.read_dropped():
-        if record["id"] not in seen:
-            yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), "train")
-    for record in files.read_withheld_records():
-        yield PreviousProblem(_restore_old_id(records.parse_dropped(record), old), None)
-
-
-def _restore_old_id(problem: Problem, old_ids: Mapping[str, str]) -> Problem:
-    lineage = problem.lineage
-    if lineage is not None:
-        root, parent = (old_ids.get(id_, id_) for id_ in (lineage.root, lineage.parent))
-        lineage = Lineage(root, parent)
-    return replace(problem.blind(), id=old_ids[problem.id], lineage=lineage)
+def _parse_previous(record: dict[str, Any]) -> PreviousProblem:
+    side = record.pop("side")
+    if side is not None and side not in SPLITS:
+        raise ValueError(f"{side!r} is not a split")
+    return PreviousProblem(records.parse_problem(record), side)
