@@ -12,7 +12,7 @@ from tests.conftest import installed
 from tests.humans.conftest import materials
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.humans import Item, Sheet, _handout, check_glyphs, make_sheets, render_pdf
+from winosmith.humans import Item, Sheet, _handout, make_sheets, render_pdf
 
 HOSTILE = (
     '#panic("out")',
@@ -103,9 +103,6 @@ JAPANESE = Problem("j1", "安は蘇を見て、_が去った。", ("安", "蘇")
 NOWHERE = "\U00040000"
 """An unassigned code point, which no font has."""
 
-MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
-"""Eleven unassigned code points."""
-
 
 @pytest.mark.parametrize(
     ("problem", "named"),
@@ -118,30 +115,22 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
                 "(`winosmith humans sheets --form --no-pdf`)",
             ],
         ),
-        (
-            Problem("m1", f"Ann saw {MANY}, and _ left.", ("Ann", "Sue")),
-            [f"{MANY[7]} (U+40007) and 3 more, first in question 2 ('m1')"],
-        ),
-        (JAPANESE, ["、 (U+3001)", " more, first in question 2 ('j1')"]),
+        (JAPANESE, ["安 (U+5B89), first in question 2 ('j1')"]),
         (
             Problem("e1", "Ann liked \U0001fae8, and _ left.", ("Ann", "Sue")),
             ["\U0001fae8 (U+1FAE8)", "question 2 ('e1')"],
         ),
     ],
 )
-def test_characters_without_a_font_are_refused(problem, named):
+def test_characters_without_a_font_are_refused(problem, named, tmp_path, monkeypatch):
     """Otherwise, typst would print empty boxes."""
-    signs = "".join(sorted({s for s in problem.sentence if not s.isascii()}))
-    assert _handout._find_missing(signs, True) == signs
-    if not _handout._find_missing(signs, False):
-        pytest.skip("this machine has a font with these characters")
     plain = Problem("0", "The café — “naïve”, Привет — and _ left.", ("café", "naïve"))
     (sheet,) = make_sheets(Dataset([plain, problem]), seed=1).sheets
     sheet = replace(sheet, items=_in_order(sheet, "0"))
-    for make in (render_pdf, check_glyphs):
-        with pytest.raises(InputError) as refused:
-            make(sheet)
-        assert all(part in str(refused.value) for part in named)
+    _use_only_fonts_in(tmp_path, monkeypatch)
+    with pytest.raises(InputError) as refused:
+        render_pdf(sheet)
+    assert all(part in str(refused.value) for part in named)
 
 
 def _in_order(sheet: Sheet, first: str) -> tuple[Item, ...]:
@@ -162,10 +151,15 @@ def test_system_fonts_are_used(tmp_path, monkeypatch):
     (sheet,) = make_sheets(
         Dataset([Problem("1", f"{signs[0]} saw {signs[1]}, and _ left.", (*signs,))])
     ).sheets
-    (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>", "utf-8")
-    monkeypatch.setenv("FONTCONFIG_FILE", str(tmp_path / "fonts.conf"))
+    _use_only_fonts_in(tmp_path, monkeypatch)
     _font(tmp_path / "own.ttf", signs)
     assert b"OwnFont" in render_pdf(sheet)
+
+
+def _use_only_fonts_in(folder, monkeypatch):
+    """Hide the fonts of this machine."""
+    (folder / "fonts.conf").write_text(f"<fontconfig><dir>{folder}</dir></fontconfig>", "utf-8")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(folder / "fonts.conf"))
 
 
 def _font(path: Path, signs: str) -> None:
@@ -192,7 +186,6 @@ def _font(path: Path, signs: str) -> None:
     made.save(path)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_common_characters_need_no_system_fonts(text):
-    signs = "".join(sorted({s for s in text if not s.isascii()}))
-    assert _handout._find_missing(signs, True) == ""
+def test_common_characters_need_no_system_fonts(tmp_path, monkeypatch):
+    _use_only_fonts_in(tmp_path, monkeypatch)
+    assert render_pdf(make_sheets(_hostile()).sheets[0]).startswith(b"%PDF")

@@ -75,8 +75,6 @@ def make_test_sheets(**options: Any) -> None:
     declared = (*humans.QUESTIONS, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and options["large_print"]:
         raise InputError("--no-pdf can't be combined with --large-print, which makes PDFs")
-    for sheet in () if options["no_pdf"] else made.sheets:
-        humans.check_glyphs(sheet, survey=declared)
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
@@ -142,10 +140,11 @@ def _write_sheets(
         if options["as_form"]:
             files[f"{sheet.name}.html"] = partial(humans.render_form, sheet, survey=survey)
     with progress("Typesetting sheets", len(files)) as advance:
-        for done, (name, make) in enumerate(files.items()):
+        # PDFs first: if the fonts lack a character, no folder is left.
+        for done, name in enumerate(sorted(files, key=lambda name: not name.endswith(".pdf"))):
             advance(done, name)
             if not folder.is_finished(name):
-                content = make()
+                content = files[name]()
                 with folder.write(name, "wb" if isinstance(content, bytes) else "w") as file:
                     file.write(content)
     return [*files]

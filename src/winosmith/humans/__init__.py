@@ -33,7 +33,6 @@ from winosmith.humans._assign import (
 from winosmith.humans._handout import (
     QUESTIONS,
     SurveyQuestion,
-    check_glyphs,
     get_text_kind,
     make_instructions,
     render_form,
@@ -114,7 +113,6 @@ __all__ = [
     "Tally",
     "TestResult",
     "assign",
-    "check_glyphs",
     "check_grim",
     "check_sittings",
     "compare_entries",

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +20,6 @@ from winosmith.errors import InputError, require
 from winosmith.humans._answers import ANSWERS_VERSION
 from winosmith.humans._sheet import Sheet, make_sheet_record
 from winosmith.problem import BLANK
-from winosmith.report import join_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,26 +236,6 @@ def _load_template() -> Template:
 
 Paper = Literal["a4", "us-letter"]
 
-_IN_BUILTIN_FONTS = re.compile(
-    r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*"
-)
-"""Characters in typst's built-in fonts: Latin, Greek, Cyrillic, Hebrew and punctuation."""
-
-_PROBE = """\
-#let asked = json(bytes(sys.inputs.asked))
-#set page(width: auto, height: auto, margin: 2pt)
-#set text(font: ("Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono"), lang: "en")
-#for each in asked { page[#each#strong(each)] }
-"""
-"""A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
-
-_UNSUPPORTED_CHARACTER = "\ufffe"
-"""A character that no font contains, so typst draws a box in its place."""
-
-_GLYPH = re.compile(rb'href="(#[^"]*)"')
-
-_MAX_NAMED = 8
-
 
 def render_pdf(
     sheet: Sheet,
@@ -267,9 +246,9 @@ def render_pdf(
 ) -> bytes:
     """Render a sheet as PDF; the same sheet and version of typst give the same bytes.
 
-    By default, only typst's built-in fonts are used. For other scripts (Arabic, Chinese, …), the
-    fonts of this machine are also used. A character that is in no font raises an error, because it
-    would be printed as an empty box.
+    The PDF is accessible (PDF/UA-1). The fonts of this machine are used only if typst's own fonts
+    lack a character. A character that is in no font raises an error, because it would be printed as
+    an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
@@ -282,21 +261,43 @@ def render_pdf(
         InputError: a character is in no font; the message names the character and the question.
     """
     typst = require("typst", "print")
-    data = _make_data(sheet, large, paper, tuple(survey))
-    inside = _fits_builtin_fonts(sheet, data)
-    printed: bytes = typst.compile(
-        _read_template_file("sheet.typ").encode(),
-        format="pdf",
-        sys_inputs={"sheet": data},
-        ignore_system_fonts=inside,
-        timestamp=0,
+    data, failure = _make_data(sheet, large, paper, tuple(survey)), ""
+    for own_fonts_only in (True, False):
+        try:
+            printed: bytes = typst.compile(
+                _read_template_file("sheet.typ").encode(),
+                format="pdf",
+                sys_inputs={"sheet": data},
+                ignore_system_fonts=own_fonts_only,
+                pdf_standards="ua-1",  # typst prints boxes for missing characters in plain PDF
+                timestamp=0,
+            )
+        except typst.TypstError as error:
+            failure = str(error)
+        else:
+            return printed
+    raise InputError(_explain_failure(sheet, failure))
+
+
+def _explain_failure(sheet: Sheet, failure: str) -> str:
+    found = re.search(r'the text `"(.+)"` could not be displayed', failure)
+    if found is None:
+        return f"sheet {sheet.name} can't be printed: {failure}"
+    lacking = re.sub(r"\\u\{(\w+)\}", lambda code: chr(int(code[1], 16)), found[1])
+    where = next(
+        (
+            f"question {item.number} ({item.problem_id!r})"
+            for item in sheet.items
+            if lacking in "".join((*item.text, *item.snippet, *item.options))
+        ),
+        "the title or the instructions",
     )
-    return printed
-
-
-def check_glyphs(sheet: Sheet, *, survey: Sequence[SurveyQuestion] = QUESTIONS) -> None:
-    """Check that the fonts have all characters of a sheet; raise the errors of `render_pdf`."""
-    _fits_builtin_fonts(sheet, _make_data(sheet, False, "a4", tuple(survey)))
+    codes = ", ".join(f"U+{ord(sign):04X}" for sign in lacking)
+    return (
+        f"sheet {sheet.name}: the fonts of this machine lack {lacking} ({codes}), first in "
+        f"{where}; install a font, or make only browser forms (`winosmith humans sheets --form "
+        "--no-pdf`)"
+    )
 
 
 def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQuestion, ...]) -> str:
@@ -315,52 +316,4 @@ def _make_data(sheet: Sheet, large: bool, paper: Paper, survey: tuple[SurveyQues
             "words": make_instructions(get_text_kind(sheet), survey),
         },
         ensure_ascii=False,
-    )
-
-
-def _fits_builtin_fonts(sheet: Sheet, data: str) -> bool:
-    texts = []
-    for item in sheet.items:
-        shown = "".join((*item.text, *item.snippet, *item.options))
-        texts.append((f"question {item.number} ({item.problem_id!r})", shown))
-    record = json.loads(data)
-    around = {key: record[key] for key in ("title", "code", "words")}
-    texts.append(("the title or the instructions", json.dumps(around, ensure_ascii=False)))
-    # every font has ASCII
-    signs = "".join(sorted({sign for _, text in texts for sign in text if not sign.isascii()}))
-    if _IN_BUILTIN_FONTS.fullmatch(data) and not _find_missing(signs, True):
-        return True
-    if lacking := _find_missing(signs, False):
-        where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _MAX_NAMED)
-        raise InputError(
-            f"sheet {sheet.name}: the fonts of this machine lack {named}, first in {where}; "
-            "install a font that has them, or make only browser forms (`winosmith humans sheets "
-            "--form --no-pdf`)"
-        )
-    return False
-
-
-@lru_cache(64)
-def _find_missing(characters: str, builtin_only: bool) -> str:
-    """Return the characters that no font contains.
-
-    typst draws the same box for all such characters, without an error. Each character is therefore
-    drawn and compared with `_UNSUPPORTED_CHARACTER`. Invisible characters (joiners, spaces) are not
-    reported.
-    """
-    if not characters:
-        return ""
-    typst = require("typst", "print")
-    drawn = typst.compile(
-        _PROBE.encode(),
-        format="svg",
-        sys_inputs={"asked": json.dumps([_UNSUPPORTED_CHARACTER, *characters], ensure_ascii=False)},
-        ignore_system_fonts=builtin_only,
-    )
-    boxes, *others = (_GLYPH.findall(page) for page in drawn)
-    return "".join(
-        sign
-        for sign, glyphs in zip(characters, others, strict=True)
-        if not set(boxes).isdisjoint(glyphs)
     )
