@@ -288,34 +288,6 @@ def test_impossible_counts_are_refused(asked, right, message):
         summarize_agreement(problems(2), Tally(np.array(asked), np.array(right)))
 
 
-def test_fatigue_is_a_significant_decline_over_the_sheet():
-    data = problems(40)
-    forward, backward = data.ids, data.ids[::-1]
-    subjects = [
-        Subject(f"S{at}", taken=(TakenSheet(f"a-{at % 2 + 1}", "a", (forward, backward)[at % 2]),))
-        for at in range(6)
-    ]
-    said = [
-        Response(problem, s.code, "test", int(place >= 20), seconds=30 - place / 2)
-        for s in subjects
-        for place, problem in enumerate(s.taken[0].problems)
-    ]
-    trend = compute_results(data, said, subjects).tests[0].trend
-    assert trend.is_adjusted_for_items
-    assert trend.right.interval[1] < 0
-    assert trend.seconds.change == pytest.approx(-19.5)
-    assert trend.parts[0].accuracy.value == 1.0
-    assert trend.parts[-1].accuracy.value == 0.0
-
-
-def test_trend_of_one_order_is_not_adjusted_for_items():
-    """Difficult items at the end of the only order look like fatigue."""
-    data = problems(10)
-    said = answers(data, {who: [0] * 5 + [1] * 5 for who in "abc"})
-    trend = compute_results(data, said).tests[0].trend
-    assert not trend.is_adjusted_for_items
-
-
 def test_fast_subject_of_the_paper_is_flagged():
     """7.6 s per question is 0.42 of 18.3 s (section 3). Ties are sorted by subject code."""
     found = measure_paces({**{f"S{at}": (3600.0, 197) for at in (4, 2, 3)}, "S9": (1500.0, 197)})

@@ -10,106 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from statsmodels.regression.linear_model import OLS
 
 from winosmith.errors import DataError
 from winosmith.humans import PrintedTest, check_grim
-from winosmith.humans._tally import measure_accuracy, measure_trend
+from winosmith.humans._tally import measure_accuracy
 from winosmith.metrics import find_possible_counts, wilson_interval
-
-Drawn = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def drawn(seed: int, orders: int) -> Drawn:
-    """Draw results of 6 subjects on 8 items, with positions and seconds."""
-    rng = np.random.default_rng([seed, orders])
-    right = rng.integers(0, 2, (6, 8)).astype(float)
-    right[0, 0] = np.nan
-    one = rng.permutation(8) + 1
-    places = np.array([rng.permutation(8) + 1 if orders > 1 else one for _ in right])
-    seconds = rng.gamma(5, 4, right.shape)
-    seconds[1, 2:4] = np.nan
-    return right, places, seconds
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_trend_of_one_order_is_the_mean_slope_of_subjects(seed):
-    """Its interval is Student's t interval of these slopes. Unanswered items don't count."""
-    right, places, seconds = drawn(seed, 1)
-    found = measure_trend(right, places, seconds, 8)
-    assert not found.is_adjusted_for_items
-    unasked = (np.ones(6), np.zeros(6, int), np.full(6, 9.0))
-    wider = (np.column_stack(pair) for pair in zip((right, places, seconds), unasked, strict=True))
-    assert measure_trend(*wider, 8) == found
-    for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
-        known = ~np.isnan(values)
-        slopes = [
-            np.polyfit((at[is_] - 1) / 7, value[is_], 1)[0]
-            for at, value, is_ in zip(places, values, known, strict=True)
-        ]
-        assert (line.change, line.subjects) == (pytest.approx(np.mean(slopes)), 6)
-        assert line.interval == pytest.approx(
-            stats.t.interval(0.95, 5, np.mean(slopes), stats.sem(slopes))
-        )
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_trend_of_several_orders_matches_statsmodels(seed):
-    """The regression has dummies of people and items; the larger of two standard errors counts."""
-    right, places, seconds = drawn(seed, 6)
-    found = measure_trend(right, places, seconds, 8)
-    assert found.is_adjusted_for_items
-    for values, line in ((right, found.right), (seconds + 0 * right, found.seconds)):
-        who, what = np.nonzero(~np.isnan(values))
-        dummies = np.hstack([np.eye(6)[who], np.eye(8)[what][:, 1:]])
-        along = (places[who, what, None] - 1) / 7
-        model = OLS(values[who, what], np.hstack([along, dummies]))
-        alone = model.fit()
-        together = model.fit(cov_type="cluster", cov_kwds={"groups": who}, use_t=True)
-        halves = [np.ptp(fit.conf_int()[0]) / 2 for fit in (alone, together)]
-        assert line.change == pytest.approx(alone.params[0])
-        assert np.ptp(line.interval) / 2 == pytest.approx(max(halves), rel=1e-6)
-
-
-def test_trend_of_two_orders_is_unbiased():
-    """At least 94 % of 200 intervals contain the true change."""
-    rng, held, changes = np.random.default_rng(0), 0, []
-    for _ in range(200):
-        first = rng.permutation(40)
-        places = np.array([first, (first + 20) % 40] * 5)[:9] + 1
-        level = 0.75 + rng.uniform(-0.2, 0.1, 40) + rng.normal(0, 0.03, (9, 1))
-        right = (rng.random((9, 40)) < level - 0.15 * (places / 40 - 0.5)).astype(float)
-        found = measure_trend(right, places, np.full((9, 40), np.nan), 40)
-        low, high = found.right.interval
-        held += low <= -0.15 * 39 / 40 <= high
-        changes.append(found.right.change)
-    assert held >= 188
-    assert np.mean(changes) == pytest.approx(-0.15, abs=0.02)
-
-
-def test_items_of_one_person_are_ignored_in_several_orders():
-    """Such an answer can't be compared with others on its item."""
-    right = np.array([[1, 0, 1], [0, 1, np.nan]])
-    found = measure_trend(right, np.array([[1, 2, 3], [2, 1, 0]]), np.full((2, 3), np.nan), 3)
-    assert (found.right.change, found.right.subjects, found.right.interval) == (-2, 2, None)
-    assert found.seconds is None
-
-
-def test_skipped_items_do_not_make_another_order():
-    right = np.array([[1, 0, 1], [0, 1, np.nan]])
-    found = measure_trend(right, np.array([[1, 2, 3], [1, 2, 0]]), np.full((2, 3), np.nan), 3)
-    assert not found.is_adjusted_for_items
-    assert found.right is not None
-
-
-@pytest.mark.parametrize(
-    ("length", "parts"),
-    [(3, [(1, 1), (2, 2), (3, 3)]), (40, [(at + 1, at + 5) for at in range(0, 40, 5)])],
-)
-def test_sheet_is_divided_into_up_to_eight_parts(length, parts):
-    places = np.arange(length)[None] + 1
-    found = measure_trend(np.ones((1, length)), places, np.full((1, length), np.nan), length)
-    assert [(part.first, part.last) for part in found.parts] == parts
 
 
 @pytest.mark.parametrize("shape", [(3, 6), (2, 7), (6, 3), (8, 12), (9, 9), (1, 5), (5, 1)])

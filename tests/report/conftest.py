@@ -59,13 +59,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
         ),
         "people": (
             report.draw_items_by_correct_count({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
-            report.draw_sheet_accuracy(
-                [
-                    report.SheetPart(1, 10, 0.8, 0.7, 0.9, 20.0),
-                    report.SheetPart(11, 20, 0.9, 0.8, 1.0, 12.0),
-                ],
-                title="Over the sheet", note="It gets better.",
-            ),
         ),
     }  # fmt: skip
 

@@ -15,11 +15,11 @@ from winosmith.cli._output import Output, Rows, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
-from winosmith.humans import CrossFit, Groups, Results, Rules, Selection, Slope, TestResult
+from winosmith.humans import CrossFit, Groups, Results, Rules, Selection, TestResult
 from winosmith.metrics import Reliability
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json
-from winosmith.report import percent, percent_span, points, points_span, signature_of, to_fixed
+from winosmith.report import percent, percent_span, points, signature_of, to_fixed
 from winosmith.response import Response
 from winosmith.results import make_table
 from winosmith.text import format_count
@@ -41,9 +41,9 @@ def print_results(**options: Any) -> None:
     For each test, it prints the fraction of intended answers with its interval and the chance
     level, scores by subject, the number of people who got each item right, results without the
     weakest subjects, and agreement (Fleiss' kappa, Krippendorff's alpha). It compares native
-    speakers with others, measures learning and fatigue over the sheet, and lists the items with the
-    least agreement, with their most frequent answers and X (ambiguous) answers. Across tests, it
-    compares both halves of the schemas, and lists people's paces and recognised texts.
+    speakers with others, and lists the items with the least agreement, with their most frequent
+    answers and X (ambiguous) answers. Across tests, it compares both halves of the schemas, and
+    lists people's paces and recognised texts.
 
     RESPONSES are files from `winosmith humans enter` or from the platform.
 
@@ -135,10 +135,6 @@ def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
         levels = [f"{n} with {r} of {of}" for (r, of), n in test.without_weakest.histogram.items()]
         yield ["  their items", ", ".join(levels[:2] + ["…"] * (len(levels) > 2))]
         yield from _make_group_rows("  native, others", test.without_weakest.groups)
-    if test.trend is not None:
-        yield ["first to last question", _format_slope(test.trend.right, 100, "points right")]
-        if test.trend.seconds is not None:
-            yield ["  its time", _format_slope(test.trend.seconds, 1, "s a question")]
 
 
 def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
@@ -155,17 +151,6 @@ def _format_reliability(reliability: Reliability) -> str:
         return f"not defined: {reliability.reason}"
     low, high = (report.format_value(end, ".2f") for end in reliability.interval)
     return f"{report.format_value(reliability.value, '.2f')} ({low} to {high})"
-
-
-def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
-    if slope is None:
-        return "unknown"
-    interval = (
-        "too few subjects for an interval"
-        if slope.interval is None
-        else " to ".join(report.format_value(scale * end, "+.1f") for end in slope.interval)
-    )
-    return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
 _NEAR_HUMAN = 0.9
@@ -232,17 +217,12 @@ def _make_test_section(
     dataset: Dataset, test: TestResult, signature: report.Signature
 ) -> report.Section:
     name = f"Test {test.name}"
-    cautions = [test.groups.caution] if test.groups and test.groups.caution else []
-    if test.trend is not None and not test.trend.is_adjusted_for_items and len(test.people) > 1:
-        cautions.append(
-            "All subjects had the same order, so a change over the sheet may be due to the items."
-        )
     blocks: list[report.Block] = [
         report.Table(
             f"{name}: over all",
             ["figure", "value"],
             list(_make_summary_rows(test)),
-            " ".join(cautions),
+            test.groups.caution if test.groups else "",
         ),
         make_table(
             f"{name}: scores of the subjects",
@@ -250,7 +230,7 @@ def _make_test_section(
             "subject native right asked accuracy ambiguous empty".split(),
         ),
         report.Drawing(
-            f"Items by people who gave the intended answer{_describe_trend(test)}",
+            "Items by people who gave the intended answer.",
             lambda: list(_draw_test_charts(test)),
             report.Table(
                 f"{name}: items by people who gave the intended answer",
@@ -280,37 +260,12 @@ def _make_test_section(
 
 
 def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
-    """Yield a histogram for each number of people asked, and a chart of accuracy by position."""
+    """Yield a histogram for each number of people asked."""
     for asked in sorted({of for _, of in test.histogram}, reverse=True):
         items = {right: n for (right, of), n in test.histogram.items() if of == asked}
         yield report.draw_items_by_correct_count(
             items, asked, title=f"Test {test.name}, {asked} people"
         )
-    if test.trend is None:
-        return
-    parts = [
-        report.SheetPart(
-            part.first, part.last, part.accuracy.value, *part.accuracy.interval, part.seconds
-        )
-        for part in test.trend.parts
-    ]
-    slope = test.trend.right
-    note = ""
-    if slope is not None and slope.interval is not None:
-        note = f"from start to end: {points(slope.change)} points ({points_span(slope.interval)})"
-    yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
-
-
-def _describe_trend(test: TestResult) -> str:
-    if test.trend is None:
-        return "."
-    how = (
-        "each answer was compared with other people's answers to the same item"
-        if test.trend.is_adjusted_for_items
-        else "all subjects had the same order, so the effects of position and item can't be "
-        "separated"
-    )
-    return f"; and the fraction correct from the first question to the last ({how})."
 
 
 def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:

@@ -73,7 +73,6 @@ from winosmith.humans._subjects import (
 )
 from winosmith.humans._tally import (
     PrintedTest,
-    Slope,
     Tally,
     check_grim,
     measure_accuracy,
@@ -106,7 +105,6 @@ __all__ = [
     "SheetRemark",
     "Sheets",
     "Sitting",
-    "Slope",
     "Subject",
     "SurveyQuestion",
     "TakenSheet",

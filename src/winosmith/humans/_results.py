@@ -203,7 +203,6 @@ class TestResult(Result):
         without_weakest: the results without the weakest subjects; None if too few remain.
         kappa: Fleiss' kappa of the answers; X counts as an answer.
         alpha: Krippendorff's alpha, which allows missing answers; X counts as an answer.
-        trend: the trend from the first question to the last; None if there is only one question.
     """
 
     __test__ = False  # pytest: a result, not a test
@@ -219,7 +218,6 @@ class TestResult(Result):
     without_weakest: ResultsWithoutWeakest | None = field(metadata={"key": "without"})
     kappa: Reliability
     alpha: Reliability
-    trend: _tally.Trend | None = field(metadata={"key": "course"})
 
     @property
     @computed()
@@ -254,17 +252,13 @@ def measure_test(
     together = metrics.find_clusters(dataset)[rows]
     column = {dataset[row].id: at for at, row in enumerate(rows)}
     right = np.full((len(names), len(rows)), np.nan)
-    seconds, places = right.copy(), np.zeros(right.shape, dtype=np.int64)
     natives = [subjects[who].native if who in subjects else None for who in names]
     people = []
     for at, who in enumerate(names):
         given = [responses[who].get(problem) for problem in sheets[who]]
-        for place, (problem, said) in enumerate(zip(sheets[who], given, strict=True), 1):
-            where = at, column[problem]
-            places[where] = place
-            right[where] = said is not None and said.choice == dataset[rows[where[1]]].answer
-            if said is not None and said.seconds is not None:
-                seconds[where] = said.seconds
+        for problem, said in zip(sheets[who], given, strict=True):
+            where = column[problem]
+            right[at, where] = said is not None and said.choice == dataset[rows[where]].answer
         ambiguous = sum(said is not None and said.ambiguous for said in given)
         empty = sum(said is None or (said.choice is None and not said.ambiguous) for said in given)
         score = int(np.nansum(right[at]))
@@ -296,7 +290,6 @@ def measure_test(
         _subjects.omit_weakest(right, names, natives, weakest, seed),
         metrics.fleiss_kappa(table, clusters=together, seed=seed),
         metrics.krippendorff_alpha(table, clusters=together, seed=seed),
-        _tally.measure_trend(right, places, seconds, max(map(len, sheets.values())), together),
     )
 
 

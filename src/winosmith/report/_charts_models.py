@@ -348,30 +348,6 @@ def _describe_curves(curves: Mapping[str, DepthCurve]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class SheetPart:
-    """The results on a range of questions on a test sheet.
-
-    Attributes:
-        first, last: The numbers of the first and the last question, starting with 1.
-        share: The accuracy, 0–1.
-        low, high: The ends of the accuracy's interval.
-        seconds: The median time per question; None if questions were not timed.
-    """
-
-    first: int
-    last: int
-    share: float
-    low: float
-    high: float
-    seconds: float | None = None
-
-    @property
-    def middle(self) -> float:
-        """The mean of `first` and `last`."""
-        return (self.first + self.last) / 2
-
-
 def draw_items_by_correct_count(histogram: Mapping[int, int], people: int, *, title: str) -> Svg:
     """Draw the number of items by the number of people who answered them correctly.
 
@@ -410,43 +386,3 @@ def draw_items_by_correct_count(histogram: Mapping[int, int], people: int, *, ti
     )
     heading = f"{title}: items by number of correct answers"
     return draw_chart(paint, title=heading, description=description)
-
-
-def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy by position on the sheet and, if known, the time per question.
-
-    Args:
-        parts: The parts of the sheet, in order.
-        title: The title of the chart.
-        note: A line below the title, such as the change from start to end.
-    """
-    timed = [part for part in parts if part.seconds is not None]
-
-    def paint(canvas: Canvas) -> None:
-        if timed:
-            axes, times = canvas.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-            times.bar([p.middle for p in timed], [p.seconds or 0 for p in timed],
-                      [0.8 * (p.last - p.first + 1) for p in timed], color=MUTED)  # fmt: skip
-            times.set(ylabel="seconds", xlabel="question on the sheet")
-            times.grid(axis="y")
-        else:
-            axes = canvas.add_subplot()
-            axes.set(xlabel="question on the sheet")
-        x = [part.middle for part in parts]
-        axes.vlines(x, [p.low for p in parts], [p.high for p in parts], color=ONE, linewidth=1.2)
-        axes.plot(x, [p.share for p in parts], color=ONE, marker="o", markersize=5, linewidth=1.6)
-        low = min([0.5, *(p.low for p in parts)])
-        axes.set(ylim=(low - 0.03, 1.03), ylabel="accuracy")
-        axes.yaxis.set_major_formatter(format_percent_tick)
-        axes.grid(axis="y")
-        axes.set_title(escape_page(title), pad=24 if note else 12)
-        if note:
-            axes.text(0, 1.04, escape_page(note), color=MUTED, transform=axes.transAxes)
-
-    description = "; ".join(
-        f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} correct"
-        + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
-        for p in parts
-    )
-    return draw_chart(paint, title=f"{title}: accuracy along the sheet", description=description,
-                height=360 if timed else 280)  # fmt: skip
