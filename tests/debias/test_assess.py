@@ -201,14 +201,10 @@ def test_one_column_has_no_second_component():
     assert set(one(np.zeros((len(y), 1)), y, groups).points) == {(0, 0)}
 
 
-def test_pca_is_fitted_once_or_on_each_subset():
-    subsets = {"all": range(600), "half": range(300)}
-    shared, own = (
-        assess_subsets(subsets, settings=AssessmentSettings(draws=20, fit=fit))
-        for fit in ("all", "each")
-    )
-    assert shared[0].d1.edges == shared[1].d1.edges == own[0].d1.edges != own[1].d1.edges
-    assert own[1].explained != shared[1].explained == shared[0].explained
+def test_pca_is_fitted_once():
+    found = assess_subsets({"all": range(600), "half": range(300)})
+    assert found[0].d1.edges == found[1].d1.edges
+    assert found[0].explained == found[1].explained
 
 
 @pytest.mark.parametrize(
@@ -236,10 +232,6 @@ def test_inconsistent_arguments_are_refused(change, told):
     ("change", "told"),
     [
         ({"bins": 1}, "bins is 1; it must be a whole number, 2 or more"),
-        ({"bin_width": 0.0}, "bin_width is 0.0; it must be a number above 0"),
-        ({"smoothing": 0.0}, "smoothing is 0.0"),
-        ({"direction": "up"}, "direction is 'up'"),
-        ({"fit": "some"}, "fit is 'some'"),
         ({"draws": 19}, "draws is 19; it must be a whole number, 20 or more"),
         ({"points": -1}, "points is -1"),
     ],
@@ -400,11 +392,7 @@ histograms = arrays(np.int64, 12, elements=st.integers(0, 400))
 @given(histograms, histograms, st.floats(0.01, 5))
 def test_divergence_matches_scipy_on_smoothed_counts(first, second, smoothing):
     there = compute_divergence(first, second, smoothing=smoothing)
-    back = compute_divergence(second, first, smoothing=smoothing)
     assert there == pytest.approx(entropy(first + smoothing, second + smoothing), abs=1e-12)
-    assert compute_divergence(first, second, smoothing=smoothing, direction="2||1") == back
-    mean = compute_divergence(first, second, smoothing=smoothing, direction="mean")
-    assert mean == pytest.approx((there + back) / 2)
     assert there >= 0
     assert compute_divergence(first, first, smoothing=smoothing) == 0
 
@@ -447,25 +435,12 @@ def test_positions_outside_the_range_count_in_the_end_bins():
     assert counts.tolist() == [[1, 1, 0, 0], [0, 0, 0, 1]]
 
 
-def test_bins_of_fixed_width_start_at_its_multiples():
-    """A paper's "bin size" can also mean the width."""
-    binning = Binning.from_range(-1.2, 2.7, 100, width=1.0)
-    assert binning.edges == (-2, -1, 0, 1, 2, 3)
-    assert binning.count(np.array([-1.2, 2.7]), np.array([0, 0]))[0].tolist() == [1, 0, 0, 0, 1]
-    assert Binning.from_range(-1.2, 0.3, 100, width=0.5).edges == (-1.5, -1, -0.5, 0, 0.5)
-
-
-def test_too_narrow_bins_are_refused():
-    with pytest.raises(DataError, match=r"makes 10,000,001 bins, because the axis spans 10"):
-        Binning.from_range(0.0, 10.0, 100, width=1e-6)
-
-
 def test_first_labelling_is_measured_against_the_others():
     """The null's mean, limits and p-value are those of the others; p counts the first, too."""
     rng = np.random.default_rng(0)
     bins, positions, labels = Binning.from_range(0, 1, 10), rng.random(300), rng.random((41, 300))
     counts = bins.count(positions, labels > 0.5)
-    found = make_histograms(bins, positions, labels > 0.5, AssessmentSettings(), False)
+    found = make_histograms(bins, positions, labels > 0.5, False)
     each = [float(compute_divergence(*pair, smoothing=0.5)) for pair in counts]
     assert found.kl == each[0]
     assert found.counts == tuple(map(tuple, counts[0].tolist()))

@@ -5,8 +5,7 @@ set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite
 state the units, the smoothing or the meaning of "bin size 100" (a number or a width), and has no
 null, so only the pattern of these four numbers can be compared. We use nats, and 100 bins of equal
 width over the range of the rows that the PCA was fitted on. Half a problem is added to every bin of
-both histograms, as in Krichevsky and Trofimov (1981). Option 1 is compared with option 2. All of
-these choices except the unit are parameters.
+both histograms, as in Krichevsky and Trofimov (1981). Option 1 is compared with option 2.
 
 With 100 bins and few rows, even random labels have a KL divergence well above zero, as the null
 shows. So only the excess over the null is meaningful.
@@ -27,7 +26,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,12 +35,13 @@ from pydantic import Field
 from winosmith.debias._chance import NullTest, compare_with_null, flip_labels
 from winosmith.debias._rows import check_labels, encode_groups
 from winosmith.errors import DataError
-from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
+from winosmith.options import Draws, Seed, TwoOrMore, declaration
 from winosmith.parallel import use_one_thread
 from winosmith.report import HistogramPanel, ScatterPanel, Svg, draw_histograms, draw_scatter_plots
 from winosmith.results import Result
 
-Direction = Literal["1||2", "2||1", "mean"]
+SMOOTHING = 0.5
+"""Number of problems added to every bin of both histograms."""
 
 
 @declaration
@@ -51,18 +51,6 @@ class AssessmentSettings:
     bins: TwoOrMore = 100
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
     on, along the answer axis over 4 standard deviations to each side."""
-    bin_width: OrFalse[Positive] = None
-    """Width of the bins along d1, used instead of their number: "bin size" can mean either."""
-    smoothing: Positive = 0.5
-    """Number of problems added to every bin of both histograms."""
-    direction: Direction = "1||2"
-    """Direction: "1||2" is KL(option 1 || option 2), as in the paper; "2||1" is the reverse; "mean"
-    averages both."""
-    fit: Literal["all", "each"] = "all"
-    """Rows on which the PCA is fitted. "all" fits it once and projects the subsets, so that every
-    panel has the same axis and scale. "each" fits it on each subset, as the paper's wording
-    suggests ("the principal component analysis on the PMI-filtered subset"), so that d1 is a
-    different direction in every panel."""
     draws: Draws = 200
     """Number of draws for the null distribution."""
     points: Annotated[int, Field(ge=0)] = 1_500
@@ -193,15 +181,18 @@ def assess(
     sides = order % 2 if flips_sign else labels
     drawable = np.full(len(X), shown is None)
     drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
-    shared = _project_onto_axes(X, settings, flips_sign)
+    axes = compute_principal_axes(X, 2, flips_sign=flips_sign)
+    projected = axes.project(X)
+    low, high = projected[:, 0].min(), projected[:, 0].max()
+    if flips_sign:
+        high = max(-low, high)
+        low = -high
+    bins = Binning.from_range(low, high, settings.bins)
     scale = Binning.from_range(*AXIS_RANGE, settings.bins)
     sizes = np.bincount(group_of)
     found = []
     for name, rows in chosen.items():
-        axes, bins, positions = shared
-        positions = positions[rows]
-        if settings.fit == "each" and len(rows):
-            axes, bins, positions = _project_onto_axes(X[rows], settings, flips_sign)
+        positions = projected[rows]
         left = np.bincount(group_of[rows], minlength=len(sizes))
         twins, incomplete = (int(((sizes == 2) & (left == halves)).sum()) for halves in (2, 1))
         points = np.argsort(order[rows])
@@ -225,8 +216,8 @@ def assess(
                 explained=_convert_pair(axes.explained, float),
                 points=tuple(_convert_pair(point, float) for point in turned * positions[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
-                d1=make_histograms(bins, positions[:, 0], stacked, settings, flips_sign),
-                axis=make_histograms(scale, axis, stacked, settings, flips_sign),
+                d1=make_histograms(bins, positions[:, 0], stacked, flips_sign),
+                axis=make_histograms(scale, axis, stacked, flips_sign),
             )
         )
     return Assessment(tuple(found), settings, flips_sign)
@@ -262,23 +253,10 @@ def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp
     return np.sort(found.astype(np.intp))
 
 
-def _project_onto_axes(
-    X: NDArray[Any], settings: AssessmentSettings, flips_sign: bool
-) -> tuple[Axes, Binning, NDArray[np.float64]]:
-    axes = compute_principal_axes(X, 2, flips_sign=flips_sign)
-    positions = axes.project(X)
-    low, high = positions[:, 0].min(), positions[:, 0].max()
-    if flips_sign:
-        high = max(-low, high)
-        low = -high
-    return axes, Binning.from_range(low, high, settings.bins, settings.bin_width), positions
-
-
 def make_histograms(
     bins: Binning,
     positions: NDArray[np.float64] | None,
     labels: NDArray[np.intp],
-    settings: AssessmentSettings,
     flips_sign: bool,
 ) -> AnswerHistograms:
     """Return the answers' histograms for the first labelling, and a null from the others.
@@ -296,9 +274,7 @@ def make_histograms(
     shown = tuple(map(tuple, counts[0].tolist()))
     if not counts[0].sum(axis=-1).all():
         return AnswerHistograms(bins.edges, shown, None, None)
-    kl, *drawn = compute_divergence(
-        counts[:, 0], counts[:, 1], smoothing=settings.smoothing, direction=settings.direction
-    ).tolist()
+    kl, *drawn = compute_divergence(counts[:, 0], counts[:, 1]).tolist()
     return AnswerHistograms(bins.edges, shown, kl, compare_with_null(kl, drawn))
 
 
@@ -437,9 +413,6 @@ def _fit_discriminants(
     return np.asarray(((X_test - mean) @ directions).T)
 
 
-_MAX_BINS = 100_000
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerHistograms(Result):
     """The histograms of the two answers along an axis.
@@ -468,21 +441,8 @@ class Binning:
     bins: int
 
     @classmethod
-    def from_range(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
-        """Return `bins` equal bins from `low` to `high`, or bins of the given `width`.
-
-        Bins of a given width start at a multiple of the width.
-        """
-        if width is None:
-            return cls(low, ((high - low) or 1.0) / bins, bins)
-        start = float(np.floor(low / width))
-        number = float(np.floor(high / width)) - start + 1
-        if number > _MAX_BINS:
-            raise DataError(
-                f"a width of {width:g} makes {number:,.0f} bins, because the axis spans "
-                f"{high - low:.3g}; choose a larger width, or specify the number of bins"
-            )
-        return cls(start * width, float(width), int(number))
+    def from_range(cls, low: float, high: float, bins: int) -> Binning:
+        return cls(low, ((high - low) or 1.0) / bins, bins)
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -505,7 +465,7 @@ class Binning:
 
 
 def compute_divergence(
-    first: NDArray[Any], second: NDArray[Any], *, smoothing: float, direction: Direction = "1||2"
+    first: NDArray[Any], second: NDArray[Any], *, smoothing: float = SMOOTHING
 ) -> Any:
     """Return KL(p || q) in nats between two histograms: the sum over bins of p · ln(p / q).
 
@@ -515,13 +475,8 @@ def compute_divergence(
     >>> round(float(compute_divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
     0.8318
     """
-    if direction == "2||1":
-        first, second = second, first
     p, q = first + smoothing, second + smoothing
     p = p / p.sum(axis=-1, keepdims=True)
     q = q / q.sum(axis=-1, keepdims=True)
     ratio = np.log(np.where(p > 0, p, 1)) - np.log(np.where(p > 0, q, 1))
-    forward = np.maximum((p * ratio).sum(axis=-1), 0)
-    if direction == "mean":
-        return (forward + compute_divergence(second, first, smoothing=smoothing)) / 2
-    return forward
+    return np.maximum((p * ratio).sum(axis=-1), 0)

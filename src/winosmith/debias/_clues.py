@@ -373,24 +373,22 @@ def make_assessment_blocks(
 ) -> list[report.Block]:
     """Return report blocks with an assessment's table and charts, as in the paper's figure 1."""
     subsets, settings = assessment.subsets, assessment.settings
-    width = settings.bin_width
-    bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
     orders = ", each problem in both orders of its options" if assessment.flips_sign else ""
-    fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
     hidden = any(len(one.points) < min(one.rows, settings.points) for one in subsets)
     hidden_note = " Problems whose answers are not published are not shown." * hidden
     clouds, first, axis = assessment.panels()
     blocks: list[report.Block] = [
         report.Drawing(
             "The first two principal components of the embeddings, by answer. The PCA was fitted "
-            f"{fitted}; at most {settings.points:,} problems per subset are shown.{hidden_note}",
+            f"once, on all problems; at most {settings.points:,} problems per subset are "
+            f"shown.{hidden_note}",
             clouds,
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
-            "divergence between the answers, followed in brackets by that of noise: the mean, and "
-            "the chance limit, which it exceeds in at most 5 % of draws in which the answers of "
+            f"The first component, d₁, by answer, in {settings.bins} bins{orders}. Above each panel "
+            "is the KL divergence between the answers, followed in brackets by that of noise: the "
+            "mean, and the chance limit, which it exceeds in at most 5 % of draws in which the answers of "
             "whole blocks (twins, copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
