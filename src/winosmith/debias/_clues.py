@@ -386,10 +386,10 @@ def make_assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {settings.bins} bins{orders}. Above each panel "
-            "is the KL divergence between the answers, followed in brackets by that of noise: the "
-            "mean, and the chance limit, which it exceeds in at most 5 % of draws in which the answers of "
-            "whole blocks (twins, copies, look-alikes) are flipped at random.",
+            f"The first component, d₁, by answer, in {settings.bins} bins{orders}. Above each "
+            "panel is the KL divergence between the answers, followed in brackets by that of "
+            "noise: the mean, and the chance limit, which it exceeds in at most 5 % of draws in "
+            "which the answers of whole blocks (twins, copies, look-alikes) are flipped at random.",
             first,
             signature=signature,
         ),
