@@ -13,13 +13,13 @@ from winosmith.errors import FormatError, InputError
 from winosmith.text import FUNCTION_WORDS, tokenize
 from winosmith.topics import (
     Fetch,
-    FolderTopics,
     HttpTopics,
-    JsonlTopics,
     Topic,
     fetch_https,
+    list_folder,
     load_built_in_topics,
     open_topics,
+    read_jsonl,
 )
 
 TEA = Topic("Tea", "Ann boils water for her tea. The water of Ben is hot, and it's 1,000 mm deep.")
@@ -59,7 +59,7 @@ def test_seed_determines_the_anchor_words():
 def test_built_in_topics_are_complete_and_balanced():
     """They are drawn about equally often."""
     built_in = load_built_in_topics()
-    shipped = [built_in[number] for number in range(len(built_in))]
+    shipped = built_in.items
     assert len(shipped) >= 40
     assert len({topic.title for topic in shipped}) == len({t.text for t in shipped}) == len(shipped)
     domains = Counter(topic.domain for topic in shipped)
@@ -89,25 +89,25 @@ def test_texts_of_a_folder_and_its_subfolders_are_topics(tmp_path):
     (tmp_path / "bread.md").write_text(f"# How to bake\n\n{TEXT}\n\nServe the bread.")
     (tmp_path / "plain.txt").write_text(f"How to serve\n\n{TEXT}")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
-    topics = FolderTopics.open(tmp_path)
+    topics = list_folder(tmp_path)
     drawn = {(topic := topics.draw(seed)).title: topic for seed in range(60)}
     assert set(drawn) == {"Warm milk", "How to bake", "How to serve"}
     assert drawn["How to bake"].text == f"{TEXT}\n\nServe the bread."
     assert drawn["Warm milk"].source == "warm_milk.txt"
-    assert topics.draw(5) == FolderTopics.open(tmp_path).draw(5)
+    assert topics.draw(5) == list_folder(tmp_path).draw(5)
 
 
 def test_unusable_files_in_a_folder_are_ignored(tmp_path):
     """A folder without a usable one is refused."""
     with pytest.raises(InputError, match="is not a folder"):
-        FolderTopics.open(tmp_path / "none")
+        list_folder(tmp_path / "none")
     with pytest.raises(InputError, match=r"contains no \.txt or \.md"):
-        FolderTopics.open(tmp_path)
+        list_folder(tmp_path)
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "b.txt").write_bytes(b"\xff\xfe caf\xe9")
     (tmp_path / "c.txt").write_text("It is he.")
     (tmp_path / "d.txt").write_text(TEXT)
-    topics = FolderTopics.open(tmp_path)
+    topics = list_folder(tmp_path)
     assert {topics.draw(seed).title for seed in range(30)} == {"D"}
     (tmp_path / "d.txt").unlink()
     with pytest.raises(InputError, match="has no usable topic"):
@@ -118,9 +118,8 @@ def test_lines_of_a_jsonl_file_are_topics(tmp_path):
     path = tmp_path / "t.jsonl"
     lines = [{"title": "A", "text": TEXT, "url": 1}, {"title": "B", "text": TEXT, "domain": "x"}]
     path.write_text("\n\n".join(map(json.dumps, lines)))
-    topics = JsonlTopics.open(path)
-    assert len(topics) == 2
-    assert [topics[n].domain for n in (0, 1)] == [None, "x"]
+    topics = read_jsonl(path)
+    assert [topic.domain for topic in topics.items] == [None, "x"]
     assert {topics.draw(seed).title for seed in range(30)} == {"A", "B"}
 
 
@@ -128,7 +127,7 @@ def test_lines_of_a_jsonl_file_are_topics(tmp_path):
     ("line", "reason"),
     [
         ("{", "not JSON"),
-        ("[1]", "an object with a title and a text"),
+        ("[1]", "not a JSON object"),
         ('{"title": "A"}', "'text' must be text"),
         ('{"title": " ", "text": "b"}', "has no title"),
         ('{"title": "A", "text": "b", "domain": 3}', "'domain' must be text"),
@@ -139,7 +138,7 @@ def test_invalid_line_is_reported_when_the_file_is_opened(tmp_path, line, reason
     path = tmp_path / "t.jsonl"
     path.write_text(json.dumps({"title": "A", "text": TEXT}) + "\n" + line)
     with pytest.raises(FormatError, match=reason) as refused:
-        JsonlTopics.open(path)
+        read_jsonl(path)
     assert (refused.value.path, refused.value.line) == (str(path), 2)
 
 
@@ -148,7 +147,7 @@ def test_control_characters_and_excessive_length_are_removed(tmp_path):
     path.write_text(
         json.dumps({"title": "How\nto\x00" + " go" * 200, "text": "\x1b[1m" + "word " * 9000})
     )
-    topic = JsonlTopics.open(path)[0]
+    topic = read_jsonl(path).items[0]
     assert topic.title.startswith("How to go")
     assert len(topic.title) <= 200
     assert topic.text.startswith("[1mword")
@@ -160,8 +159,8 @@ def test_open_topics_recognises_folders_files_and_no_source(tmp_path):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "a.txt").write_text(TEXT)
     (tmp_path / "t.jsonl").write_text(json.dumps({"title": "A", "text": TEXT}))
-    assert isinstance(open_topics("texts", tmp_path), FolderTopics)
-    assert isinstance(open_topics(str(tmp_path / "t.jsonl")), JsonlTopics)
+    assert open_topics("texts", tmp_path).draw(0).source == "a.txt"
+    assert open_topics(str(tmp_path / "t.jsonl")).draw(0).source == "t.jsonl"
     assert open_topics(None) is load_built_in_topics()
     with pytest.raises(InputError, match=r"neither a folder of texts, a \.jsonl file nor an https"):
         open_topics("elsewhere", tmp_path)

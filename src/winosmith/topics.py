@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import threading
 import time
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -28,7 +27,7 @@ import numpy as np
 
 from winosmith.errors import FormatError, InputError
 from winosmith.fetch import HEADERS
-from winosmith.records import parse_json
+from winosmith.records import parse_json, parse_json_lines, read_text
 from winosmith.text import FUNCTION_WORDS, tokenize
 
 ANCHORS = 3
@@ -111,18 +110,31 @@ _MAX_TRIES = 50
 """Number of consecutive unusable topics after which a source is rejected."""
 
 
-def _draw_topic(
-    topics: Sequence[Any], read: Callable[[Any], Topic], seed: int, source: str
-) -> Topic:
-    if not topics:
-        raise InputError(f"{source} has no topics")
-    reason = ""
-    for number in _make_rng(seed).permutation(len(topics))[:_MAX_TRIES]:
-        try:
-            return read(topics[number]).with_anchors(seed)
-        except InputError as error:
-            reason = reason or str(error)
-    raise InputError(f"{source} has no usable topic: {reason}")
+@dataclass(frozen=True)
+class TopicList:
+    """Listed topics, of which those that can't be read are skipped.
+
+    Attributes:
+        source: name of the source, for errors.
+        items: the topics, or where `read` finds them.
+        read: returns the topic of an item; by default, the item itself.
+    """
+
+    source: str
+    items: Sequence[Any] = field(repr=False)
+    read: Callable[[Any], Topic] = field(default=lambda topic: topic, repr=False)
+
+    def draw(self, seed: int) -> Topic:
+        """Return a topic with anchor words; see `Topics.draw`."""
+        if not self.items:
+            raise InputError(f"{self.source} has no topics")
+        reason = ""
+        for number in _make_rng(seed).permutation(len(self.items))[:_MAX_TRIES]:
+            try:
+                return self.read(self.items[number]).with_anchors(seed)
+            except InputError as error:
+                reason = reason or str(error)
+        raise InputError(f"{self.source} has no usable topic: {reason}")
 
 
 def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
@@ -133,131 +145,57 @@ def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
 
 _SUFFIXES = (".txt", ".md")
 
-_MAX_FILE_BYTES = 1_000_000
-"""Maximum size of a text file, in bytes."""
 
+def list_folder(folder: str | Path) -> TopicList:
+    """List the text files (.txt, .md; UTF-8) in a folder and its subfolders.
 
-@dataclass(frozen=True)
-class FolderTopics:
-    """The text files (.txt, .md; UTF-8) in a folder and its subfolders.
+    The title is the text's heading or, without a heading, the file name. Files are read when they
+    are drawn.
 
-    The title is the text's heading or, without a heading, the file name. Files are listed once, and
-    read when they are drawn. Unreadable files are skipped.
-
-    Attributes:
-        folder: path of the folder.
-        paths: the files, in alphabetical order.
+    Raises:
+        InputError: the path is not a folder, or the folder contains no texts.
     """
-
-    folder: Path
-    paths: tuple[Path, ...] = field(repr=False)
-
-    @classmethod
-    def open(cls, folder: str | Path) -> FolderTopics:
-        """List the text files in a folder.
-
-        Raises:
-            InputError: the path is not a folder, or the folder contains no texts.
-        """
-        place = Path(folder)
-        if not place.is_dir():
-            raise InputError(f"{place} is not a folder")
-        found = (path for path in place.rglob("*") if path.suffix.lower() in _SUFFIXES)
-        paths = tuple(sorted(path for path in found if path.is_file()))
-        if not paths:
-            raise InputError(f"{place} contains no .txt or .md files")
-        return cls(place, paths)
-
-    def draw(self, seed: int) -> Topic:
-        """Return a topic with anchor words; see `Topics.draw`."""
-        return _draw_topic(self.paths, _read_topic, seed, str(self.folder))
+    place = Path(folder)
+    if not place.is_dir():
+        raise InputError(f"{place} is not a folder")
+    found = (path for path in place.rglob("*") if path.suffix.lower() in _SUFFIXES)
+    paths = sorted(path for path in found if path.is_file())
+    if not paths:
+        raise InputError(f"{place} contains no .txt or .md files")
+    return TopicList(str(place), paths, _read_topic)
 
 
 def _read_topic(path: Path) -> Topic:
-    try:
-        if path.stat().st_size > _MAX_FILE_BYTES:
-            raise FormatError(f"the text is longer than {_MAX_FILE_BYTES:,} bytes", path)
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise FormatError("the text is not in UTF-8", path) from None
-    except OSError as error:
-        raise FormatError(f"the text can't be read: {error.strerror}", path) from None
+    text = read_text(path)
     title = path.stem.replace("_", " ").replace("-", " ").strip() or path.name
     return _parse_text(text, path.name, title[:1].upper() + title[1:])
 
 
-@dataclass(frozen=True)
-class JsonlTopics:
-    """A JSON Lines file of objects with "title", "text" and, optionally, "domain".
+def read_jsonl(path: str | Path, *, source: str = "") -> TopicList:
+    """Read a JSON Lines file of objects with "title", "text" and, optionally, "domain".
 
-    Every line is checked once. Only the offsets of lines stay in memory, so the file may be larger
-    than memory.
-
-    Attributes:
-        path: path of the file.
-        source: name of the source of the topics.
-        starts: the offset of each line, in bytes.
+    Raises:
+        FormatError: the file can't be read, or a line is not a topic.
     """
-
-    path: Path
-    source: str
-    starts: array[int] = field(repr=False)
-
-    @classmethod
-    def open(cls, path: str | Path, *, source: str = "") -> JsonlTopics:
-        """Open a file and check all its lines.
-
-        Raises:
-            FormatError: the file can't be read, or a line is not a topic.
-        """
-        place, starts, at = Path(path), array("q"), 0
+    topics, name = [], source or Path(path).name
+    for number, record in parse_json_lines(read_text(path), path):
         try:
-            with place.open("rb") as file:
-                for number, line in enumerate(file, 1):
-                    if line.strip():
-                        _check_line(line, place, number)
-                        starts.append(at)
-                    at += len(line)
-        except OSError as error:
-            raise FormatError(f"the file can't be read: {error.strerror}", place) from None
-        if not starts:
-            raise FormatError("the file contains no topics", place)
-        return cls(place, source or place.name, starts)
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, number: int) -> Topic:
-        """Return the topic with the given 0-based number, without anchor words."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.starts[number])
-                return _parse_record(parse_json(file.readline().decode()), self.source)
-        except (OSError, ValueError) as error:
-            raise FormatError(f"the file was changed or removed: {error}", self.path) from None
-
-    def draw(self, seed: int) -> Topic:
-        """Return a topic with anchor words; see `Topics.draw`."""
-        return _draw_topic(range(len(self)), self.__getitem__, seed, str(self.path))
-
-
-def _check_line(line: bytes, path: Path, number: int) -> None:
-    try:
-        _parse_record(parse_json(line.decode()), "")
-    except InputError as error:
-        raise FormatError(str(error), path, number) from None
-    except ValueError as error:
-        raise FormatError(f"the line is not JSON: {error}", path, number) from None
+            topics.append(_parse_record(record, name))
+        except InputError as error:
+            raise FormatError(str(error), path, number) from None
+    if not topics:
+        raise FormatError("the file contains no topics", path)
+    return TopicList(str(path), topics)
 
 
 @cache
-def load_built_in_topics() -> JsonlTopics:
+def load_built_in_topics() -> TopicList:
     """Load this package's topics: how-to articles, half of them social and half physical.
 
     They were written for winosmith and have the same licence (Apache-2.0).
     """
     with resources.as_file(resources.files("winosmith") / "topics.jsonl") as path:
-        return JsonlTopics.open(Path(path), source="winosmith")
+        return read_jsonl(path, source="winosmith")
 
 
 Fetch = Callable[[str], tuple[bytes, str]]
@@ -367,7 +305,7 @@ class HttpTopics:
         where = self.url
         if self._failure_reason and not cached:
             where += f" ({self._failure_reason})"
-        return _draw_topic(cached, lambda topic: topic, seed, where)
+        return TopicList(where, cached).draw(seed)
 
     def _refresh(self) -> None:
         try:
@@ -415,9 +353,9 @@ def open_topics(source: str | None, base: Path | None = None) -> Topics:
         return HttpTopics(source)
     path = (base or Path()) / Path(source).expanduser()
     if path.is_dir():
-        return FolderTopics.open(path)
+        return list_folder(path)
     if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
-        return JsonlTopics.open(path)
+        return read_jsonl(path)
     raise InputError(
         f"topics is {source!r}, which is neither a folder of texts, a .jsonl file nor an https "
         f"URL (tried {path.absolute()})"
