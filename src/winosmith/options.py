@@ -420,9 +420,6 @@ class FilterRecipe:
     null: Literal["off", "report"] = "off"
     """Whether to "report", for every phase, how many problems reach the threshold by chance (with
     the answers of whole blocks flipped)."""
-    whole_twins: bool = False
-    """Keep both halves, and the rest of their block (copies, families, look-alikes), in the same
-    part of each partition; with remove = "twins", only the halves and copies."""
     keep: OrFalse[Count] = None
     """Number of problems that "random" and "pmi" keep; by default as many as AFLite would."""
     pmi: PmiVariant = "signed"

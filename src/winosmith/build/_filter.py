@@ -312,20 +312,16 @@ def _scale_settings(run: FilterRun, filter_recipe: FilterRecipe, rows: int) -> F
 
 def _make_aflite_arguments(pool: Dataset, filter_recipe: FilterRecipe) -> dict[str, Any]:
     train_size, cutoff = debias.suggest_sizes(len(pool))
-    whole = filter_recipe.remove == "twins"
-    numbers = None  # finding the blocks takes a second, and only two settings need them
-    if filter_recipe.null != "off" or (filter_recipe.whole_twins and not whole):
-        numbers = _number_groups(find_blocks(pool), len(pool))
-    groups = numbers if filter_recipe.whole_twins else None
+    whole, null = filter_recipe.remove == "twins", filter_recipe.null != "off"
     same = ("ensemble_size", "threshold", "C", "target_size", "null", "null_draws")
     return {
         **{name: getattr(filter_recipe, name) for name in same},
         "train_size": filter_recipe.train_size or train_size,
         "cutoff": filter_recipe.cutoff or cutoff,
         "ids": pool.ids,
-        "groups": _number_groups(find_whole_twins(pool), len(pool)) if whole else groups,
+        "groups": _number_groups(find_whole_twins(pool), len(pool)) if whole else None,
         "remove": "groups" if whole else "rows",
-        "twins": numbers,
+        "twins": _number_groups(find_blocks(pool), len(pool)) if null else None,
     }
 
 

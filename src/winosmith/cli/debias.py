@@ -23,7 +23,7 @@ can't be "none"."""
 METHODS_BY_OPTION = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
     **dict.fromkeys(
-        "ensemble_size train_size cutoff threshold target_size remove null whole_twins".split(),
+        "ensemble_size train_size cutoff threshold target_size remove null".split(),
         ("aflite", "pmi", "random"),
     ),
     "pmi": ("pmi",),
