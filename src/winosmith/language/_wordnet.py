@@ -10,7 +10,6 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -118,22 +117,17 @@ class WordNet:
         return _read_senses(self.folder, lemma.lower().replace(" ", "_"), pos)
 
     def has_sense(self, lemma: str, pos: str) -> bool:
-        return pos in _open_cached(self.folder).index.get(lemma.lower().replace(" ", "_"), {})
+        return _open_cached(self.folder).count_senses(lemma.lower().replace(" ", "_"), pos) > 0
 
 
 @lru_cache(maxsize=200_000)
 def _read_senses(folder: str | Path | None, lemma: str, pos: str) -> tuple[Sense, ...]:
     opened = _open_cached(folder)
-    synsets = opened.reader.synsets(lemma, pos)
-    return tuple(
-        _make_sense(opened, synset, own)
-        for synset in synsets
-        for own in synset.lemmas()
-        if own.name().lower() == lemma
-    )
+    return tuple(_make_sense(opened, own) for own in opened.reader.lemmas(lemma, pos))
 
 
-def _make_sense(wordnet: _OpenWordNet, synset: Any, word_lemma: Any) -> Sense:
+def _make_sense(wordnet: _OpenWordNet, word_lemma: Any) -> Sense:
+    synset = word_lemma.synset()
     domains = {name for mark in synset.usage_domains() for name in mark.lemma_names()}
     others = [
         wordnet.make_synonym(other)
@@ -166,11 +160,7 @@ class _OpenWordNet:
 
     def __init__(self, folder: str | Path | None):
         self.reader = _open_reader(find_wordnet_folder(folder))
-
-    @cached_property
-    def index(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """Maps each lemma and part of speech to the offsets of its senses (nltk's index)."""
-        return dict(self.reader._lemma_pos_offset_map)
+        self.count_senses = lru_cache(None)(lambda lemma, pos: len(self.reader.lemmas(lemma, pos)))
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -190,9 +180,11 @@ class _OpenWordNet:
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_strip_sense_number(lemma.key())]
         frames = frozenset(lemma.frame_ids())
-        senses = len(self.index[lemma.name().lower()][lemma.synset().pos().replace("s", "a")])
-        share = count / total if total else float(senses == 1)
-        return Synonym(_normalize_lemma(lemma), count, share, frames)
+        if total:
+            return Synonym(_normalize_lemma(lemma), count, count / total, frames)
+        pos = lemma.synset().pos().replace("s", "a")
+        alone = self.count_senses(lemma.name().lower(), pos) == 1
+        return Synonym(_normalize_lemma(lemma), count, float(alone), frames)
 
 
 def _strip_sense_number(key: str) -> str:
