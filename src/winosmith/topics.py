@@ -117,12 +117,12 @@ class TopicList:
     Attributes:
         source: name of the source, for errors.
         items: the topics, or where `read` finds them.
-        read: returns the topic of an item; by default, the item itself.
+        read: returns the topic of an item; None if the items are topics.
     """
 
     source: str
     items: Sequence[Any] = field(repr=False)
-    read: Callable[[Any], Topic] = field(default=lambda topic: topic, repr=False)
+    read: Callable[[Any], Topic] | None = field(default=None, repr=False)
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
@@ -130,8 +130,9 @@ class TopicList:
             raise InputError(f"{self.source} has no topics")
         reason = ""
         for number in _make_rng(seed).permutation(len(self.items))[:_MAX_TRIES]:
+            item = self.items[number]
             try:
-                return self.read(self.items[number]).with_anchors(seed)
+                return (self.read(item) if self.read else item).with_anchors(seed)
             except InputError as error:
                 reason = reason or str(error)
         raise InputError(f"{self.source} has no usable topic: {reason}")
