@@ -53,6 +53,17 @@ def test_unreleasable_problems_are_refused(change, reason, no_leftovers):
     assert not no_leftovers.exists()
 
 
+def test_files_may_number_their_own_twins(tmp_path):
+    """The same number in two files marks different twins."""
+    parts = {
+        part: Dataset([replace(p, twin_id=f"t{row // 2}") for row, p in enumerate(of)], part)
+        for part, of in sets().items()
+        if part in ("train_xl", "dev")
+    }
+    done = release(write_sets(tmp_path / "source", parts), about(), tmp_path / "out")
+    assert done.content.counts["all"]["twins"] == 28
+
+
 @pytest.mark.parametrize("withheld", [0, 1])
 def test_ids_that_reveal_answers_are_refused(tmp_path, withheld):
     made = practice.generate_corpus(80, seed=9).dataset

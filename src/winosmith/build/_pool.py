@@ -101,8 +101,6 @@ def read_files(
             warnings.warn(f"{path}: {found[0]}", formats.ReadingNote, stacklevel=4)
         notes += [f"{Path(path).name}: {note}" for note in found]
     every, files = [problem for problem, _ in by_id.values()], [path for _, path in by_id.values()]
-    by_row = dict(enumerate(every))
-    every = [*(by_row | formats.separate_twins_of_files(by_row, files)).values()]
     try:  # the halves of a twin may be in different files
         if paths[1:]:
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])

@@ -42,7 +42,7 @@ from winosmith.formats._read import (
     scan,
     to_dataset,
 )
-from winosmith.formats._twins import find_unmarked_pairs, pair_files, separate_twins_of_files
+from winosmith.formats._twins import find_unmarked_pairs, pair_files
 from winosmith.formats._write import Losses, find_losses, find_unwritable, write, write_bad_records
 
 __all__ = [
@@ -90,7 +90,6 @@ __all__ = [
     "read_items",
     "refuse_mixed_scripts",
     "scan",
-    "separate_twins_of_files",
     "stem",
     "tidy",
     "to_dataset",

@@ -410,6 +410,9 @@ def pair_files(
 ) -> list[Problem]:
     """Pair the halves of twins in several files, and return all problems.
 
+    If each file numbers its own twins, the same number in two files marks different twins; see
+    `separate_twins_of_files`.
+
     Args:
         problems: the problems from all files.
         files: the file of each problem.
@@ -423,6 +426,8 @@ def pair_files(
     by_row = dict(enumerate(problems))
     if pair_by:
         return [*pair_by_column(by_row, files, pair_by).values()]
+    by_row |= separate_twins_of_files(by_row, files)
+    problems = [*by_row.values()]
     paired = [*{**by_row, **pair_by_ids(by_row)}.values()]
     files_of_twin: defaultdict[str | None, set[Hashable]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):

@@ -208,8 +208,6 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
     joined = [problem for part in problems for problem in part]
     if len({problem.id for problem in joined}) < len(joined):
         joined = [_prefix_ids(one, f"{n}/") for n, one in zip(numbers, joined, strict=True)]
-    by_row = dict(enumerate(joined))
-    joined = [*(by_row | formats.separate_twins_of_files(by_row, numbers)).values()]
     return Dataset(formats.pair_files(joined, numbers), name)
 
 
