@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
@@ -94,18 +94,6 @@ class Topic:
         return replace(self, anchors=self.draw_anchors(seed, count))
 
 
-class Topics(Protocol):
-    """A source of topics, in which a seed determines the topic and its anchor words."""
-
-    def draw(self, seed: int) -> Topic:
-        """Return a random topic, equally likely among all topics, with anchor words.
-
-        Raises:
-            InputError: there are no topics; the message states the reason.
-        """
-        ...
-
-
 _MAX_TRIES = 50
 """Number of consecutive unusable topics after which a source is rejected."""
 
@@ -125,7 +113,13 @@ class TopicList:
     read: Callable[[Any], Topic] | None = field(default=None, repr=False)
 
     def draw(self, seed: int) -> Topic:
-        """Return a topic with anchor words; see `Topics.draw`."""
+        """Return a random topic with anchor words; all topics are equally likely.
+
+        A seed determines the topic and its anchor words.
+
+        Raises:
+            InputError: there are no topics; the message states the reason.
+        """
         if not self.items:
             raise InputError(f"{self.source} has no topics")
         reason = ""
@@ -295,7 +289,7 @@ class HttpTopics:
             raise InputError(f"topics must have an https:// URL, not {self.url!r}")
 
     def draw(self, seed: int) -> Topic:
-        """Return a topic with anchor words; see `Topics.draw`."""
+        """Return a topic with anchor words; see `TopicList.draw`."""
         if self._refresh_lock.acquire(blocking=not self._cached):
             try:
                 if time.monotonic() >= self._next_refresh:
@@ -337,7 +331,7 @@ def _parse_response(body: bytes, mime: str, source: str) -> list[Topic]:
 
 
 @lru_cache(maxsize=8)
-def open_topics(source: str | None, base: Path | None = None) -> Topics:
+def open_topics(source: str | None, base: Path | None = None) -> TopicList | HttpTopics:
     """Open a source of topics, once per process.
 
     Args:
