@@ -29,11 +29,9 @@ from winosmith.build._report import (
 )
 from winosmith.build._report_filter import make_figures
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
-from winosmith.parallel import Advance, Step, no_progress
 
 __all__ = [
     "METHOD_NAMES",
-    "Advance",
     "BuildResult",
     "DebiasResult",
     "EmbedRecipe",
@@ -42,7 +40,6 @@ __all__ = [
     "MeasureRecipe",
     "Measures",
     "Recipe",
-    "Step",
     "build",
     "debias_to_folder",
     "describe_copies",
@@ -54,7 +51,6 @@ __all__ = [
     "is_filter_finished",
     "make_figures",
     "make_previous_split_blocks",
-    "no_progress",
     "parse_recipe",
     "read_last_build",
     "read_pool",

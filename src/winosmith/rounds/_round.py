@@ -23,6 +23,7 @@ from winosmith.errors import DataError, InputError, RecipeError
 from winosmith.finished import CHECKSUMS_NAME, BuildFiles
 from winosmith.options import declaration
 from winosmith.outputs import PRIVATE, OutputFolder, sha256
+from winosmith.parallel import Step, no_progress
 from winosmith.records import read_toml
 from winosmith.results import Result, to_json
 from winosmith.rounds._report import RECORD, Change, make_round_page, pair_results, read_record
@@ -136,7 +137,7 @@ def run_round(
     last: str | Path | None = None,
     stored: str | Path | None = None,
     force: bool = False,
-    step: build.Step | None = None,
+    step: Step | None = None,
 ) -> Round:
     """Run a round: build the release, measure the solvers, and draw the next roots.
 
@@ -159,7 +160,7 @@ def run_round(
         OutputError: the output folder is in use or can't be written.
     """
     _check_pronouns_known(recipe)
-    show = step or build.no_progress
+    show = step or no_progress
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / CHECKSUMS_NAME).is_file():

@@ -22,10 +22,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith import formats
-from winosmith.build import Advance
 from winosmith.errors import InputError, OutputError
 from winosmith.finished import BuildFiles
 from winosmith.outputs import OutputFolder
+from winosmith.parallel import Advance
 from winosmith.records import read_toml
 from winosmith.rounds import Round as Found, RoundRecipe, pair_results, parse_round, run_round
 from winosmith.study import find_training_data, make_solver
@@ -231,7 +231,7 @@ class ProgressReporter:
 
     @contextmanager
     def __call__(self, title: str, total: int | None) -> Iterator[Advance]:
-        """Start a step (`winosmith.build.Step`).
+        """Start a step (`winosmith.parallel.Step`).
 
         Raises a RoundCancelledError if the round was cancelled.
         """
