@@ -8,7 +8,8 @@ import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, RecipeError
-from winosmith.study import KINDS, LEARNERS, SolverRule, make_solver
+from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
+from winosmith.study import make_solver
 from winosmith.testing import make_twins
 
 
@@ -75,7 +76,8 @@ KINDS["shortest"] = Shortest
 
 from winosmith import Problem
 from winosmith.cli import main
-from winosmith.study import SolverRule, make_solver
+from winosmith.solver_rule import SolverRule
+from winosmith.study import make_solver
 from pathlib import Path
 
 made = make_solver(SolverRule("s", "shortest", {"limit": 2}), Path())

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from winosmith.solver_rule import KINDS, LEARNERS, SolverRule
 from winosmith.study._published import (
     MARKS,
     PUBLISHED,
@@ -46,8 +45,6 @@ from winosmith.study._transfer import (
 )
 
 __all__ = [
-    "KINDS",
-    "LEARNERS",
     "MARKS",
     "PUBLISHED",
     "PUBLISHED_GENDER",
@@ -55,7 +52,6 @@ __all__ = [
     "TARGETS",
     "MadeSolver",
     "PublishedAccuracy",
-    "SolverRule",
     "Target",
     "Trainable",
     "TrainingData",
