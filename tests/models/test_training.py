@@ -236,11 +236,6 @@ def test_unusable_data_are_refused_before_any_work(train, dev, message, tmp_path
     assert not (tmp_path / "a").exists()
 
 
-def test_run_stops_after_epochs_without_improvement(train):
-    tuned = train(epochs=8, patience=2)
-    assert len(tuned.epochs) == tuned.kept_epoch + 1 + 2 < 8
-
-
 def test_run_can_stop_before_its_planned_end(train, tiny_encoder, learnable):
     """The weights are those of the first of three epochs."""
     tuned = train(epochs=3, last=1)

@@ -23,7 +23,7 @@ from winosmith.study import Trainable
 
 Options = dict[str, Any]
 
-_DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "patience", "sees")
+_DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "sees")
 """Settings whose options are generated."""
 
 

@@ -72,8 +72,6 @@ class TrainingSettings:
     """Maximum input length in tokens, by default the model's; longer texts are cut at the start."""
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
     """Number of words to keep before the blank (2 in WinoGrande's baseline); by default all."""
-    patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without improvement on dev after which a run stops; by default, never."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
     """Number of epochs to train, if the last one is kept, regardless of dev. Use it to train on all
     data for a previously selected number of epochs. By default, the best epoch is kept."""
@@ -267,11 +265,8 @@ def _train_epochs(run: Run, file: Path, on_step: OnStep | None) -> list[Epoch]:
         weights, run.best_weights, moments, epochs = saved
         run.network.load_state_dict(weights)
         run.optimiser.load_state_dict({**run.optimiser.state_dict(), "state": moments})
-    patience = run.settings.patience or run.settings.epochs
     try:
         while len(epochs) < (run.settings.last or run.settings.epochs):
-            if epochs and len(epochs) - 1 - _find_best_epoch(epochs) >= patience:
-                break
             epochs.append(run.train_epoch(len(epochs), on_step))
             weights = run.network.state_dict()
             if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
