@@ -37,7 +37,7 @@ from winosmith.errors import DataError, FormatError, InputError, OutputError
 from winosmith.humans import _sheet
 from winosmith.humans._handout import get_text_kind
 from winosmith.humans._sheet import Item, Label, Sheet
-from winosmith.options import Count, Fraction, Seed, checked, declaration, from_table, match_pattern
+from winosmith.options import Count, Seed, checked, declaration, from_table, match_pattern
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK, Problem
 from winosmith.records import parse_json
@@ -48,8 +48,8 @@ _TITLE, _QUESTION_TITLE = "Who or what is meant?", "Which option is correct?"
 """The default titles of sheets with schemas and of sheets with questions."""
 
 MIN_SIMILARITY = 0.5
-"""Fraction of shared words above which consecutive texts are considered easy to confuse. Halves of
-a schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
+"""Fraction of words that a text shares with the previous one if a label states that they differ.
+Halves of a schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,6 @@ def make_sheets(
         str | None,
         Field(description=f"Title of the sheets; by default {_TITLE!r} or {_QUESTION_TITLE!r}."),
     ] = None,
-    alike: Fraction = MIN_SIMILARITY,
 ) -> Sheets:
     """Make test sheets: a test per version with one half of each schema, and a common test.
 
@@ -91,11 +90,9 @@ def make_sheets(
         orders: number of orders of each test, at most the number of problems.
         seed: random seed for assigning halves and shuffling the questions.
         title: title of the sheets; None or "" for a question that fits the texts.
-        alike: minimum fraction of words, 0–1, that a text must share with the previous text to get
-            a label stating that the texts differ. Sheets of questions have no labels.
 
     Raises:
-        RecipeError: `orders`, `seed` or `alike` is out of range.
+        RecipeError: `orders` or `seed` is out of range.
         DataError: there are no problems, a problem has no blank or more than 23 options, or a
             version's name or the number of orders is invalid.
 
@@ -115,7 +112,7 @@ def make_sheets(
             ordered = order_rows(
                 dataset, rows, seed=seed, test=test, order=order, order_count=orders
             )
-            items = _make_items(dataset, ordered, schemas, alike)
+            items = _make_items(dataset, ordered, schemas)
             sheet = Sheet(title or _TITLE, test, order, seed, digest, items)
             if get_text_kind(sheet) == "question":
                 # The instructions for questions don't explain labels.
@@ -152,9 +149,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
         )
 
 
-def _make_items(
-    dataset: Dataset, rows: Sequence[int], schemas: Sequence[str], alike: float
-) -> tuple[Item, ...]:
+def _make_items(dataset: Dataset, rows: Sequence[int], schemas: Sequence[str]) -> tuple[Item, ...]:
     items: list[Item] = []
     previous: str | None = None
     for number, row in enumerate(rows, start=1):
@@ -164,7 +159,7 @@ def _make_items(
         label: Label | None = None
         if text == previous:
             label = "SAME TEXT AS PREVIOUS QUESTION"
-        elif previous is not None and compute_overlap(previous.split(), text.split()) >= alike:
+        elif previous and compute_overlap(previous.split(), text.split()) >= MIN_SIMILARITY:
             label = "TEXT IS DIFFERENT FROM PREVIOUS QUESTION"
         items.append(
             Item(
