@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -253,23 +253,14 @@ def test_kept_problems_of_winogrande_have_balanced_answers(data_dir):
     assert abs(kept.mean() - answers.mean()) < 0.03
 
 
-@given(
-    sizes=st.lists(st.integers(1, 4), max_size=30), share=st.floats(0, 1), seed=st.integers(0, 9)
-)
-def test_subsample_keeps_the_requested_number_in_whole_groups(sizes, share, seed):
-    edges = np.cumsum([0, *sizes])
-    rows, groups = int(edges[-1]), [tuple(range(a, b)) for a, b in pairwise(edges)]
+@given(rows=st.integers(0, 120), share=st.floats(0, 1), seed=st.integers(0, 9))
+def test_subsample_keeps_the_requested_number(rows, share, seed):
     size = round(share * rows)
     kept = debias.subsample(rows, size, seed=seed)
     assert len(kept) == size
     assert (np.diff(kept) > 0).all()
     assert set(kept.tolist()) <= set(range(rows))
     assert kept.tobytes() == debias.subsample(rows, size, seed=seed).tobytes()
-    whole = set(debias.subsample(rows, size, groups=groups, seed=seed).tolist())
-    assert len(whole) <= size
-    for group in groups:
-        left = size - len(whole)
-        assert whole.issuperset(group) or (whole.isdisjoint(group) and len(group) > left)
 
 
 def test_subsample_keeps_each_row_equally_often():
@@ -282,6 +273,3 @@ def test_invalid_subsample_arguments_are_refused():
         debias.subsample(5, 6)
     with pytest.raises(InputError, match="0 to 5"):
         debias.subsample(5, -1)
-    for groups in ([(0, 1)], [(0, 1), (1, 2)], [(0, 1), (2, 3)]):
-        with pytest.raises(DataError, match="each row from 0 to 2 once"):
-            debias.subsample(3, 2, groups=groups)

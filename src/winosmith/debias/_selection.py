@@ -7,7 +7,6 @@ regardless of rounding. Random subsets are the baseline for any filter.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -124,38 +123,24 @@ def make_histogram(correct: Counts, total: Counts) -> tuple[int, ...]:
     return tuple(np.bincount(place, minlength=BINS).tolist())
 
 
-def subsample(
-    rows: int,
-    size: int,
-    *,
-    seed: int = 0,
-    groups: Sequence[Sequence[int]] | None = None,
-) -> NDArray[np.intp]:
+def subsample(rows: int, size: int, *, seed: int = 0) -> NDArray[np.intp]:
     """Return a random sample of `size` rows, in ascending order.
 
     WinoGrande (section 3) uses such samples "to evaluate how a decrease in dataset size affects the
-    bias". By default rows are drawn individually, so that twins can lose one half, as with AFLite.
+    bias". Rows are drawn individually, so that twins can lose one half, as with AFLite.
 
     Args:
         rows: The number of rows.
         size: The number of rows to keep, 0 to `rows`.
         seed: The random seed, 0 or more.
-        groups: The rows that are kept or removed together, such as `Dataset.groups`; every row is
-            in one group. Groups are then kept in random order, skipping groups that no longer fit,
-            so that at most `size` rows are kept.
 
     Raises:
         InputError: `size` is out of range.
-        DataError: The groups do not list each row once.
 
     >>> subsample(10, 4).tolist()
     [2, 4, 5, 7]
-    >>> subsample(6, 4, seed=1, groups=[(0, 1), (2, 3), (4, 5)]).tolist()
-    [0, 1, 2, 3]
     """
     if not 0 <= size <= rows:
         raise InputError(f"size is {size}; choose 0 to {rows}, the number of rows")
     rng = np.random.default_rng(seed)
-    if groups is None:
-        return np.sort(rng.choice(rows, size, replace=False, shuffle=False))
-    return np.flatnonzero(_rows.draw_fitting_groups(_rows.encode_groups(groups, rows), size, rng))
+    return np.sort(rng.choice(rows, size, replace=False, shuffle=False))

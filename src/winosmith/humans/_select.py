@@ -427,7 +427,7 @@ class PublicationPlan:
     canary: str
 
 
-def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None) -> PublicationPlan:
+def publish(dataset: Dataset, used: Iterable[str]) -> PublicationPlan:
     """Release a round's problems and their other halves, and put all other problems under embargo.
 
     Embargoed problems may be used in a later round. Every problem gets a canary string, so that
@@ -436,7 +436,6 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     Args:
         dataset: all problems, used and unused.
         used: ids of the problems used in the round.
-        canary: the canary string; by default it is derived from the data set.
 
     Raises:
         DataError: `used` is empty, or has an unknown id.
@@ -454,7 +453,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, canary: str | None = None)
     if not rows:
         raise DataError("the list of used problems is empty; give at least one id")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
-    canary = canary or make_canary(dataset)
+    canary = make_canary(dataset)
     return PublicationPlan(
         _add_canary(dataset, sorted(public), canary, embargo=False),
         _add_canary(dataset, sorted(set(range(len(dataset))) - public), canary, embargo=True),
