@@ -142,8 +142,8 @@ def test_exported_lm_eval_task_is_read_with_its_answers(tmp_path):
     from winosmith.testing import make_twins
 
     twins = make_twins(6)
-    write_lm_eval_task(twins, tmp_path / "task", name="twins")
-    (found,) = _read(tmp_path, f"lm-eval:{tmp_path}/task/twins_partial.yaml")
+    write_lm_eval_task(twins, tmp_path / "task")
+    (found,) = _read(tmp_path, f"lm-eval:{tmp_path}/task/made_partial.yaml")
     assert [answer for _, _, answer in found] == list(twins.answers)
     assert [len(options) for _, options, _ in found] == [2] * len(twins)
 

@@ -15,6 +15,7 @@ from winosmith import Dataset, Problem, formats, solve
 from winosmith.cli import main
 from winosmith.errors import DataError, OutputError
 from winosmith.release import write_inspect_task, write_lm_eval_task
+from winosmith.release._interchange import make_inspect_ai_files
 from winosmith.testing import make_twins
 
 MakeModel = Callable[..., Path]
@@ -118,10 +119,9 @@ def test_export_without_answers_is_refused(tmp_path):
     assert not (tmp_path / "task").exists()
 
 
-def test_canary_adds_only_one_line_of_code(tmp_path):
+def test_canary_adds_only_one_line_of_code():
     for canary in ("x", "x\nimport os\u2028import sys"):
-        name = write_inspect_task(DATA, tmp_path / f"{len(canary)}", canary=canary)
-        _, *rest = (tmp_path / f"{len(canary)}" / f"{name}.py").read_text("utf-8").splitlines()
+        _, *rest = make_inspect_ai_files(DATA, "task", canary)["task.py"].splitlines()
         assert rest[0].startswith('"""')
 
 

@@ -212,9 +212,7 @@ _FIELDS = {
 differ."""
 
 
-def write_inspect_task(
-    dataset: Dataset, folder: str | Path, *, name: str | None = None, canary: str = ""
-) -> str:
+def write_inspect_task(dataset: Dataset, folder: str | Path) -> str:
     """Write a multiple-choice task for inspect_ai, with standard errors clustered by twin.
 
         inspect eval FOLDER/NAME.py --model ...
@@ -222,20 +220,18 @@ def write_inspect_task(
     Args:
         dataset: problems with answers.
         folder: a new or empty folder, or one with the same export.
-        name: name of the task; by default the name of the data set.
-        canary: a string to include in every file and every record.
 
     Returns:
-        The name of the task.
+        The name of the task, from the name of the data set.
 
     Raises:
         DataError: there are no problems, or a problem has no answer or is under embargo.
         OutputError: the folder has other content.
     """
-    name = name or dataset.name
-    recipe = {"task": "inspect-ai", "name": make_task_name(name)}
-    _write_task(dataset, folder, recipe, make_inspect_ai_files(dataset, name, canary))
-    return make_task_name(name)
+    name = make_task_name(dataset.name)
+    files = make_inspect_ai_files(dataset, dataset.name, "")
+    _write_task(dataset, folder, {"task": "inspect-ai", "name": name}, files)
+    return name
 
 
 def make_inspect_ai_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
@@ -252,10 +248,8 @@ def write_lm_eval_task(
     dataset: Dataset,
     folder: str | Path,
     *,
-    name: str | None = None,
     prompt: str = "",
     score: Score = "partial",
-    canary: str = "",
 ) -> tuple[str, ...]:
     """Write a folder of tasks for lm-evaluation-harness (0.4.9 or later).
 
@@ -274,21 +268,19 @@ def write_lm_eval_task(
     Args:
         dataset: problems with answers.
         folder: a new or empty folder, or one with the same export.
-        name: name of the tasks; by default the name of the data set.
         prompt: a text before each sentence, including the white space that separates them.
         score: whether to compare the texts after the blank ("partial") or whole sentences ("full").
-        canary: a string to include in every file and every record.
 
     Returns:
-        The names of the tasks.
+        The names of the tasks, from the name of the data set.
 
     Raises:
         DataError: there are no problems, or a problem has no answer or is under embargo.
         OutputError: the folder has other content.
     """
-    name = name or dataset.name
-    files = make_lm_eval_files(dataset, name, canary, prompt, score)
-    recipe = {"task": "lm-eval", "name": make_task_name(name), "prompt": prompt, "score": score}
+    name = make_task_name(dataset.name)
+    files = make_lm_eval_files(dataset, dataset.name, "", prompt, score)
+    recipe = {"task": "lm-eval", "name": name, "prompt": prompt, "score": score}
     _write_task(dataset, folder, recipe, files)
     return tuple(Path(file).stem for file in files if file.endswith(".yaml"))
 
