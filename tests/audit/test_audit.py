@@ -368,7 +368,7 @@ def test_page_starts_with_the_verdict_and_record_is_json():
     html = audit.render_page(found)
     assert html.index("No cue of mine is flagged, but a model of words") < html.index("<h2")
     assert "granite" in html
-    assert html.count("; within chance") == 1  # the cue's, not the model's
+    assert html.count("; not flagged") == 1  # the cue's, not the model's
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
     assert found.readme_line.startswith("Audited by winosmith")

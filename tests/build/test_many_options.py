@@ -136,7 +136,7 @@ def test_verdict_compares_with_chance_of_four_options(tmp_path, low, high, told)
     ("embed", "chosen", "told"),
     [
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options, such as 'q000'; "
-         "aflite filters only problems with two options; set method = 'mirror'"),
+         "aflite filters only problems with two options; choose the method 'mirror'"),
         ({}, {"method": "random"}, "or 'random' with `keep`"),
         ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads only sentences"),
         ({"array": "X.npz"}, {"method": "mirror"}, "only one vector per problem"),

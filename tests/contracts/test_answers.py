@@ -702,6 +702,7 @@ def _others(n: int) -> list[Problem]:
         ("m.json", json.dumps([1, [2]] * 6), "row 2: the list must contain labels"),
         ("m.json", json.dumps([1, 2, 2.5] * 4), 'such as 1 or "A", not 2.5'),
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label; write one label per line"),
+        ("m.lst", "I say A\n" * 4, ":1: 'I say A' is not a label; write one label per line"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as in a leaderboard"),
         ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' don't match 4"),

@@ -106,7 +106,7 @@ def test_chance_accuracy_is_of_the_problems_a_solver_answered():
         graded = metrics.grade(data, [Prediction(id_, 0) for id_ in data.ids])
         scores[name], counts[name] = metrics.score(graded), len(data)
     table = make_accuracy_table("d", counts, scores, ExtraResults())
-    assert "Guessing gives 50.0 % (two), 33.3 % (three)" in table.note
+    assert "Guessing gives 50.0 % (two), 33.3 % (three). p(guess): the prob" in table.note
 
 
 def test_overlap_counts_only_searched_questions_and_options(tmp_path):

@@ -102,13 +102,9 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
             raise place.make_error(f"the scores {scores!r} are not numbers") from None
     first = labels[0][1] if labels and dataset else ""
     is_answer = is_missing(first) or interpret_answer(first, dataset[0].options)
-    if _HEADER.fullmatch(first) and not is_answer:
-        if len(labels) == len(dataset):
-            raise labels[0][0].make_error(
-                f"{first[:40]!r} may be a header, or an invalid answer; if it is a header, write "
-                "nan for each missing answer, otherwise write [invalid] instead"
-            )
-        labels = labels[1:] if len(labels) == len(dataset) + 1 else labels
+    may_be_header = _HEADER.fullmatch(first) and not is_answer
+    spare = len(labels) - len(dataset)
+    labels = labels[1:] if may_be_header and spare == 1 else labels
     options = [*(problem.options for problem in dataset), *[()] * len(labels)]
     invalid = [
         (place, text)
@@ -121,6 +117,11 @@ def _read_label_lines(source: Source, dataset: Dataset) -> list[_Label]:
         raise place.make_error(
             f"{text[:40]!r} is not a label; write one label per line, such as 1 or A for the first "
             "option"
+        )
+    if may_be_header and spare == 0:
+        raise labels[0][0].make_error(
+            f"{first[:40]!r} may be a header, or an invalid answer; if it is a header, write "
+            "nan for each missing answer, otherwise write [invalid] instead"
         )
     return labels
 

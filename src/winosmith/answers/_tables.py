@@ -150,8 +150,8 @@ def read(file: AnswerFile) -> list[Answers]:
     has_numbers = any(columns[name].has_numbers for name in named)
     if named and not chosen and (file.filters or len(named) > 1 or has_numbers):
         warnings.warn(
-            f"{file.path}: models' answers are read from {join_names(kinds, 20)}; if a column has "
-            f"none, remove it, or name the columns to read, such as `filters={named[0]!r}`",
+            f"{file.path}: models' answers are read from {join_names(kinds, 20)}; if one contains "
+            f"no answers, remove it, or name the columns to read, such as `filters={named[0]!r}`",
             formats.ReadingNote,
             stacklevel=3,
         )

@@ -139,8 +139,8 @@ def _make_summary_blocks(audit: Audit) -> Iterator[report.Block]:
         yield report.Text(advice, "list")
 
 
-def _format_expected(fraction: float, is_significant: bool) -> str:
-    return f"expected: {format_percent(fraction)}" + ("" if is_significant else "; within chance")
+def _format_expected(fraction: float, is_flagged: bool) -> str:
+    return f"expected: {format_percent(fraction)}" + ("" if is_flagged else "; not flagged")
 
 
 def _iter_advice(audit: Audit) -> Iterator[str]:
@@ -296,8 +296,9 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
         ],
         note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
         "the mean with permuted positions of the keys. Limit: this accuracy is higher in at most "
-        "5 % of the draws. A model is above its limit exactly if p is at most 0.05. A model that "
-        "sees only the question can predict only the position of the key.",
+        "5 % of the draws. A model is above its limit exactly if p is at most 0.05, and flagged if "
+        "p is at most 0.05 divided by the number of its data set's models. A model that sees only "
+        "the question can predict only the position of the key.",
     )
     for part in audit.parts:
         probes = part.significant_probes
@@ -462,7 +463,7 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
                 note="Differ on: the fraction of the items on which only one model is correct. p: "
                 "the exact test of `winosmith compare`, which keeps twins, families and copies "
                 "together. Holm: p corrected for all listed pairs. Detectable: the difference that "
-                "is significant at 0.05 in four of five such data sets.",
+                "is significant at 0.05 in four of five such data sets, if any is.",
                 most=8,
             ),
         ],

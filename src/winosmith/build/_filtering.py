@@ -46,8 +46,8 @@ def check_option_counts(
     drawn = filter_recipe.method == "random" and filter_recipe.keep is not None
     if filter_recipe.method not in ("mirror", "none") and not drawn:
         raise DataError(
-            what + f"{filter_recipe.method} filters only problems with two options; set method = "
-            "'mirror', or 'random' with `keep`, under [filter]"
+            what + f"{filter_recipe.method} filters only problems with two options; choose the "
+            "method 'mirror', or 'random' with `keep`"
         )
     if embedding.array is not None:
         raise DataError(

@@ -352,6 +352,7 @@ def _collect_notes(scores: Mapping[str, Score], twins: Mapping[str, Proportion])
     if scores:
         guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
         notes = [f"Guessing gives {_output.join_by_solver(guessing)}"]
+        notes.append("p(guess): the probability that guesses are at least as accurate")
     if twins:
         guessing = {name: percent(found.chance or 0) for name, found in twins.items()}
         notes[0] += f", and {_output.join_by_solver(guessing)} of twins with both halves right"

@@ -117,8 +117,9 @@ def _make_sections(
         leaks = report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
     elif stats.leaks is None:
         reason = (
-            "Too few answers are known to check whether a field gives them away: at least "
-            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
+            "Not checked whether a field gives the answer away: at least "
+            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) with known "
+            "answers are needed."
         )
         leaks = report.Text([reason])
     else:

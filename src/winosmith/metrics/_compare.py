@@ -91,7 +91,7 @@ class Comparison(Result):
             *(
                 f"{pair.first} − {pair.second}: {report.points(pair.difference)} points (95 % "
                 f"interval {report.points_span(pair.interval)}; {report.p_value(pair.p_value)}, "
-                f"{report.probability(pair.adjusted)} after Holm's correction)."
+                f"{report.p_value(pair.adjusted)} after Holm's correction)."
                 for pair in self.pairs
             ),
             "The exact test swaps the models in each block of twins, families and copies.",
