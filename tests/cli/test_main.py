@@ -43,6 +43,7 @@ def test_help_of_each_command_has_an_example(name, cli):
     shown = cli(name, "--help")
     assert shown.startswith(f"Usage: winosmith {name} ")
     assert f"winosmith {name}" in shown.split("Usage:")[1].split("\n", 1)[1]
+    assert not re.search(r"^  -.* PARSE_", shown, re.MULTILINE)  # placeholders are not functions
 
 
 def test_version_is_that_of_the_package(cli):

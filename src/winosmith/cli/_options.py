@@ -393,8 +393,8 @@ def make_option(name: str, option: str, field: Mapping[str, Any]) -> Callable[[A
         settings["type"] = _choose_click_type(field)
     if "off" in field:
         settings["metavar"] = f"RATE|{field['off']}"
-    if settings.get("type") == (int, int):
-        settings["metavar"] = "MIN MAX"
+    if metavar := {(int, int): "MIN MAX", parse_number: "NUMBER"}.get(settings.get("type")):
+        settings["metavar"] = metavar
     if field.get("items", {}).get("type") == "integer":
         settings |= {"default": ",".join(map(str, default or ())), "metavar": "N,N,…"}
         settings["callback"] = _parse_whole_numbers

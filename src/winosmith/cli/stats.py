@@ -117,9 +117,8 @@ def _make_sections(
         leaks = report.Text([f"LEAK {leak}" for leak in stats.leaks], "warning")
     elif stats.leaks is None:
         reason = (
-            "Not checked whether a field gives the answer away: at least "
-            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) with known "
-            "answers are needed."
+            f"Fields are not searched for answers: at least {metrics.MIN_GROUPS} blocks (twins, "
+            "families, copies, look-alikes) with known answers are needed."
         )
         leaks = report.Text([reason])
     else:
