@@ -412,7 +412,8 @@ def test_notes_of_the_reader_are_in_the_report(tmp_path):
                      structure={"rules": "none"})  # fmt: skip
     with pytest.warns(formats.ReadingNote):
         made = build(recipe, tmp_path / "out")
-    note = "twins.jsonl: 80 of 80 problems are read as 40 twins, found by their texts"
+    note = ("twins.jsonl: 80 of 80 problems are read as 40 twins, found by their texts: no id or "
+            "column marks twins (name one with `pair_by` in the recipe")  # fmt: skip
     assert json.loads((made.folder / "report.json").read_text())["reading"][0].startswith(note)
     assert note in made.report.read_text()
 

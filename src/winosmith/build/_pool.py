@@ -92,13 +92,13 @@ def read_files(
                     path,
                 )
         names.append(problems.name)
-        contents.warn()
-        found = list(contents.notes)
+        found = [_use_recipe_keys(note) for note in contents.notes]
         if bad_count := len(contents.bad):
             # Only their number: the report is public, and some records may be test problems.
             whole = bad_count + len(contents.items)
             found.insert(0, f"{bad_count:,} of {whole:,} records can't be read and are omitted")
-            warnings.warn(f"{path}: {found[0]}", formats.ReadingNote, stacklevel=4)
+        for note in found:
+            warnings.warn(f"{path}: {note}", formats.ReadingNote, stacklevel=4)
         notes += [f"{Path(path).name}: {note}" for note in found]
     every, files = [problem for problem, _ in by_id.values()], [path for _, path in by_id.values()]
     try:  # the halves of a twin may be in different files
