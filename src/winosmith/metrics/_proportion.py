@@ -46,7 +46,7 @@ class Proportion(Result):
     ties: int = field(default=0, metadata=IF_ANY)
 
     @property
-    @computed(**shown("share", percent))
+    @computed(**shown("fraction", percent))
     def value(self) -> float:
         """The fraction, 0–1."""
         return self.right / self.n

@@ -60,7 +60,7 @@ class Score(Result):
     groups: Mapping[str, Mapping[str, Proportion]]
     calibration: Calibration | None
     margins: Margins | None
-    against_scores: int
+    against_scores: int = field(metadata=shown("answers that contradict the scores"))
     invalid: int
     missing: int
     possible: tuple[float, float] | None
