@@ -268,7 +268,7 @@ def test_impossible_repairs_are_refused_with_the_reason():
         _repair(_plant(99, 0.0))
     with pytest.raises(DataError, match=r"characters” is correct for 97\.1 % of the items"):
         _repair(_plant(400, 1.0))
-    with pytest.raises(DataError, match="no item has a key"):
+    with pytest.raises(DataError, match="no item has a key; omit this file"):
         _repair(Dataset(p.blind() for p in _plant(120, 0.0)))
 
 

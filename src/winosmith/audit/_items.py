@@ -77,7 +77,7 @@ class Items(Result):
         """
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
-            raise DataError("no item has a key (an answer); name the answer column with `answer=`")
+            raise DataError("no item has a key; omit this file, or name the answers with `answer=`")
         texts = {row: normalise_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_find_blocks(dataset)) for row in rows}
 

@@ -483,7 +483,7 @@ def read_keyed_release(folder: str | Path, private: str | Path | None = None) ->
             prove the commitment.
     """
     folder = Path(folder).resolve()
-    record = _read_record(folder / "release.json", "download it again")
+    record = _read_record(folder / "release.json", "name a keyed release, or download it again")
     try:
         release = f"{record['about']['name']} {record['about']['version']}"
         commitment = record["keyed"]["commitment"]
