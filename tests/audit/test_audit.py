@@ -375,6 +375,12 @@ def test_page_starts_with_the_verdict_and_record_is_json():
     assert ": mine: no cue is flagged (n = 120); " in found.readme_line
 
 
+def test_table_without_cues_is_omitted_with_its_note():
+    """In whole twins, each cue has the same accuracy with any keys."""
+    page = _render(make_twins(60), draws=19, probe_draws=0)
+    assert ("Not listed, because" in page, "Chance limit:" in page) == (True, False)
+
+
 def test_data_too_small_to_flag_a_cue_get_no_certificate():
     """With three items, even a cue that is always correct is within chance."""
     found = audit.audit(_make_items(3, 0.5), draws=99)

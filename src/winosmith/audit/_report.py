@@ -246,13 +246,13 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
             "Not checked, because these cues can't read the script of the items: "
             f"{'; '.join(scores.unreadable_cues)}."
         )
+    blocks = blocks if listed else blocks[1:]
     blocks += [report.Text([note], "note") for note in notes]
     are = "is" if flagged < 2 else "are"
     lead = f"Of {len(scores.scores)} cues, {flagged or 'none'} {are} flagged"
     if borderline:
         lead += f", and {borderline} {'is' if borderline == 1 else 'are'} borderline"
-    unflagged = [found for found in scores.scores if found.rank is None and not found.borderline]
-    explained = sum(found.right > found.high for found in unflagged)
+    explained = sum(one.right > one.high for one in listed if not (one.rank or one.borderline))
     if explained and 0 < flagged < MAX_FLAGGED:
         lead += f"; other cues above their limits, explained by the flagged cues: {explained}"
     return report.Section(f"Cues of {part.name}", blocks, f"{part.inconclusive_reason or lead}.")
