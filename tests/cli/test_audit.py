@@ -87,12 +87,11 @@ def test_columns_are_shown_with_the_options_that_name_them(cli):
     [
         ("leak,cues=3pt", "unknown rule 'cues=3pt' (did you mean cue=3pt?); use cue=3pt, "
          "probe=3pt, borderline, duplicates, contradictions, leak, options, unfilled, refused, "
-         "texts, licence, canary"),
+         "licence, canary"),
         ("cue", "unknown rule 'cue'"),
         ("cue=3%", "unknown rule 'cue=3%'"),
         ("duplicates=3", "unknown rule 'duplicates=3'"),
         ("probe=3pt", "omit --no-probes"),
-        ("texts", "--fail-on texts needs texts; add --texts FILE"),
     ],
 )  # fmt: skip
 def test_rules_that_can_not_break_are_refused_before_reading(rules, message, cli):

@@ -37,7 +37,6 @@ from winosmith.audit._key_check import (
     make_problems_for_judges,
     read_check,
 )
-from winosmith.audit._overlap import Overlap, find_overlap
 from winosmith.audit._planted import PlantedKeys, WrongKeysBound
 from winosmith.audit._probes import Probe, Word, fit_probes
 from winosmith.audit._repair import CueChange, Repair, repair
@@ -89,7 +88,6 @@ __all__ = [
     "KeyCheck",
     "ModelAnswers",
     "ModelComparison",
-    "Overlap",
     "PlantedKeys",
     "Probe",
     "Proof",
@@ -113,7 +111,6 @@ __all__ = [
     "estimate_wrong_keys",
     "explain_repair",
     "find_declarations",
-    "find_overlap",
     "fit_probes",
     "format_annotations",
     "format_job_summary",

@@ -18,7 +18,6 @@ from winosmith.audit._battery import MIN_DRAWS, score_cues
 from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._findings import Finding, parse_rules
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
-from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import PARTS, Probe, fit_probes
 from winosmith.audit._review import Declarations, find_shared_items, review
 from winosmith.audit._split import SplitAudit
@@ -191,8 +190,7 @@ class Audit(Result):
                 with different keys. `leak`: a field gives answers away, or splits share items.
                 `options`: items with options that differ only in case or a final mark. `unfilled`:
                 items with an unfilled template field. `refused`: records that are not items.
-                `texts`: a question occurs in the texts. `licence`, `canary`: no licence or no
-                canary is declared.
+                `licence`, `canary`: no licence or no canary is declared.
             baseline: see `get_new_findings`.
 
         Raises:
@@ -222,7 +220,6 @@ def audit(
     embedder: TextEmbedder | None = None,
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
-    texts: Mapping[str, Overlap] | None = None,
     declared: Mapping[str, Declarations] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
     sample: int = 0,
@@ -241,8 +238,6 @@ def audit(
         refused: for each split, the records of its file that are not items.
         answers: answers of models, by the models' names. The ids of items must be unique across the
             splits.
-        texts: the parts of each split that occur in a collection of texts; see `find_overlap`. The
-            cues of each `Overlap` are added.
         declared: licence and canary of each split; see `find_declarations`.
         places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
@@ -276,8 +271,7 @@ def audit(
             items = Items.from_dataset(dataset)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
-        overlap = texts.get(name) if texts else None
-        tried = [*cues, *make_class_cues(dataset), *(overlap.cues if overlap else ())]
+        tried = [*cues, *make_class_cues(dataset)]
         report_done = make_reporter(step, f"{name}: cues", len(items), "items")
         scores = score_cues(items, tried, draws=how.draws, seed=how.seed, report_done=report_done)
         probed: tuple[Probe, ...] = ()
@@ -305,7 +299,6 @@ def audit(
                 found,
                 tuple((refused or {}).get(name, ())),
                 models,
-                overlap,
                 (declared or {}).get(name),
                 (places or {}).get(name, {}),
                 len(seen) if probed and seen is not items else 0,

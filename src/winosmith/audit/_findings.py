@@ -156,7 +156,6 @@ RULES = {
     "borderline": "cues for which the random draws are too few to decide whether they are flagged",
     **{check.rule: check.title for check in CHECKS if check.rule},
     "shared": "items that occur in several splits",
-    "texts": "questions found in the texts",
     "licence": "files without a declared licence",
     "canary": "files without a declared canary",
 }
@@ -204,9 +203,6 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
             for item in ids[1:] or ids:
                 text = check.template.format(part.get_label(item), part.get_label(ids[0]))
                 yield make_finding(part, check.rule, text, item)
-    for item, text in (part.overlap.found_questions if part.overlap else {}).items():
-        text = f"the question of {part.get_label(item)} was found in the texts: “{text}”"
-        yield make_finding(part, "texts", text, item)
     for what in DECLARATION_RULES:
         if not getattr(part.declared, what, None):
             yield make_finding(part, what, f"no {what} is declared", "", "")

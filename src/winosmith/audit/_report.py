@@ -11,7 +11,6 @@ from winosmith.audit._battery import LEVEL, MAX_FLAGGED, format_p_value, format_
 from winosmith.audit._cues import get_advice
 from winosmith.audit._findings import CHECKS
 from winosmith.audit._items import MIN_BLOCKS
-from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import PARTS, Probe
 from winosmith.audit._repair import Repair
@@ -19,7 +18,6 @@ from winosmith.audit._repaired import format_estimate, make_repair_section
 from winosmith.audit._review import describe_shared_items
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
-from winosmith.dataset import Dataset
 from winosmith.metrics import describe_below_chance
 from winosmith.results import make_table
 from winosmith.text import format_count
@@ -361,8 +359,6 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             rows.append([f"{name}: items without a key", review.withheld_count, examples])
         if 0 < review.unlicensed_count < len(part.dataset):
             rows.append([f"{name}: items without a licence", review.unlicensed_count, None])
-        if part.overlap is not None:
-            rows += _make_overlap_rows(part, part.overlap)
         for what in ("licence", "canary") if part.declared else ():
             said = getattr(part.declared, what)
             absent.append(
@@ -399,25 +395,6 @@ def _make_differing_table(part: SplitAudit) -> report.Table:
         "as in questions from one template. Pairs with the same options come first.",
         most=4,
     )
-
-
-def _make_overlap_rows(part: SplitAudit, overlap: Overlap) -> Iterator[list[report.Value]]:
-    first = next(iter(overlap.found_questions.items()), None)
-    yield [
-        f"{part.name}: questions found in the texts, of {overlap.checked_count:,} searched for",
-        len(overlap.found_questions),
-        f"{part.get_label(first[0])}: “{first[1]}”" if first else None,
-    ]
-    (keys, of), (others, of_others) = overlap.count_found_options(Dataset(part.items.problems))
-    yield [
-        f"{part.name}: keys found in the texts, of {of:,} searched for",
-        keys,
-        f"{format_percent(keys / max(1, of))}; "
-        f"other options: {format_percent(others / max(1, of_others))}",
-    ]
-    if overlap.unread_ids:
-        unread = f"{part.name}: items not searched for, because no spaces separate their words"
-        yield [unread, len(overlap.unread_ids), None]
 
 
 def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from winosmith.audit._battery import Battery, CueScore, format_p_value, format_percent
 from winosmith.audit._items import Items
-from winosmith.audit._overlap import Overlap
 from winosmith.audit._probes import Probe
 from winosmith.audit._review import Declarations, Review
 from winosmith.audit._triage import Triage
@@ -34,7 +33,6 @@ class SplitAudit(Result):
         review: the other findings.
         refused: location of each record that is not an item, with the reason.
         triage: the findings from models' answers; None if no model answered this split.
-        overlap: the parts of items that occur in a collection of texts; None if no texts are given.
         declared: the licence and the canary of the split; None if its file is unknown.
         places: the known locations of items by id, and of the refused records.
         sampled: size of the sample that the probes saw; 0 if they saw all items.
@@ -50,7 +48,6 @@ class SplitAudit(Result):
         default=(), metadata={"json": lambda left: {"count": len(left), "examples": left[:5]}}
     )
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
-    overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
     declared: Declarations | None = None
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
     sampled: int = field(default=0, metadata=IF_ANY)

@@ -104,9 +104,6 @@ def _check_paths(
               help="Models' answers, in any form that `winosmith score` reads; may be "
               "repeated.")  # fmt: skip
 @filter_option
-@click.option("--texts", multiple=True, type=click.Path(exists=True, dir_okay=False),
-              metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
-              "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
               help="The number of suspects: the keys that models doubt most, which people "
               "should check.")  # fmt: skip
@@ -192,15 +189,12 @@ def command(**options: Any) -> None:
         "seed": options["seed"],
     }
     repairs = _repair_splits(splits, {**how, "checked": corrected}, options)
-    if options["texts"]:
-        say(f"reading {', '.join(options['texts'])}")
     found = audit.audit(
         splits,
         **how,
         **details,
         embedder=embedder,
         sample=options["sample"],
-        texts=audit.find_overlap(splits, options["texts"]) if options["texts"] else None,
         step=say,
     )
     broken = found.failures(options["rules"], known)
@@ -261,8 +255,6 @@ def _check_options(options: Options) -> None:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if "probe" in rules and options["no_probes"]:
         raise click.UsageError("--fail-on probe needs the word models; omit --no-probes")
-    if "texts" in rules and not options["texts"]:
-        raise click.UsageError("--fail-on texts needs texts; add --texts FILE")
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
     if (options["sheet"] or (options["site"] and not options["check"])) and not answers:
@@ -278,7 +270,7 @@ def _check_options(options: Options) -> None:
         )
     if options["annotate"] and is_json_requested():
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
-    read = {Path(path).resolve() for path in (*data, *answers, *options["texts"])}
+    read = {Path(path).resolve() for path in (*data, *answers)}
     written = {f"--{name}": options[name] for name in ("todo", "sarif", "badge")}
     for option, path in {"--to-sheet": options["sheet"], **written}.items():
         if path and Path(path).resolve() in read:
@@ -456,10 +448,10 @@ def _append_for_github(variable: str, text: str) -> None:
 def _fix_files(options: Options) -> None:
     paths = options["data"]
     measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")
-    if any(options[name] for name in ("answers", "texts", "rules", "repaired", *measures)):
+    if any(options[name] for name in ("answers", "rules", "repaired", *measures)):
         raise click.UsageError(
-            "--fix changes files and measures nothing: run it without --answers, --texts, "
-            f"--fail-on, --repair, --{', --'.join(measures)}"
+            "--fix changes files and measures nothing: run it without --answers, --fail-on, "
+            f"--repair, --{', --'.join(measures)}"
         )
     if remote := next(filter(is_address, paths), None):
         raise click.UsageError(
