@@ -433,16 +433,6 @@ def _make_model_section(part: SplitAudit, triage: Triage) -> report.Section:
                 ),
                 most=8,
             ),
-            make_table(
-                f"Comparison of each model with the next best on {part.name}",
-                {f"{one.better} − {one.worse}": one for one in triage.pairs},
-                head="models",
-                note="Differ on: the fraction of the items on which only one model is correct. p: "
-                "the exact test of `winosmith compare`, which keeps twins, families and copies "
-                "together. Holm: p corrected for all listed pairs. Detectable: the difference that "
-                "is significant at 0.05 in four of five such data sets, if any is.",
-                most=8,
-            ),
         ],
     )  # fmt: skip
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
 from winosmith.problem import BLANK, Extra
-from winosmith.report import percent, points, probability
+from winosmith.report import percent
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 MIN_MODELS = 3
@@ -54,31 +53,6 @@ class Suspect(Result):
     models: int = field(metadata=shown("models"))
     proposed: str | None = field(default=None, metadata=shown("proposed key", json=False))
     key: str = field(default="", metadata=shown("key", json=False))
-
-
-@dataclass(frozen=True, slots=True)
-class ModelComparison(Result):
-    """A comparison of two models.
-
-    Attributes:
-        better, worse: names of the models.
-        difference: difference of their accuracies.
-        psi: the fraction of items on which only one of the models is correct, 0–1.
-        p_value: p-value of the exact test that keeps blocks together (`metrics.paired_p_value`).
-        adjusted: `p_value` after Holm's correction for all pairs.
-        detectable: the smallest difference that is detected in four of five data sets of this size
-            with this psi; None if no difference is detectable.
-        design: design effect of blocks, 1 or more.
-    """
-
-    better: str
-    worse: str
-    difference: float = field(metadata=shown("difference in points", points))
-    psi: float = field(metadata=shown("differ on", percent))
-    p_value: float = field(metadata=shown("p", probability))
-    adjusted: float = field(metadata=shown("Holm", probability))
-    detectable: float | None = field(metadata=shown("detectable", points))
-    design: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +105,6 @@ class Triage(Result):
         planting_obstacle: reason why planted keys can't be learnt from; "" if they can.
         saturated: items that every model solves.
         missed: items that no model solves.
-        pairs: comparisons of each model with the next best.
     """
 
     models: Mapping[str, ModelAnswers]
@@ -140,7 +113,6 @@ class Triage(Result):
     planting_obstacle: str = field(metadata={**IF_ANY, "key": "not_planted"})
     saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
-    pairs: tuple[ModelComparison, ...]
 
     @property
     def proposes_keys(self) -> bool:
@@ -175,12 +147,6 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     ids = [problem.id for problem in items.problems]
     dataset = Dataset(items.problems)
     labels = metrics.find_clusters(dataset)
-    pairs = [
-        _compare_models(items, labels, votes, names, one, other)
-        for one, other in pairwise(order)
-        if (there[one] & there[other]).any()
-    ]
-    adjusted = metrics.correct_by_holm([pair.p_value for pair in pairs])
     models = {}
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]
@@ -215,7 +181,6 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
         why,
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
-        tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
     )
 
 
@@ -352,25 +317,6 @@ def make_problems_for_people(
         elif site and not problem.blank_is_unique:
             reasons[row] = f"it contains another {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
-
-
-def _compare_models(
-    items: Items, labels: Ints, votes: Votes, names: Sequence[str], better: int, worse: int
-) -> ModelComparison:
-    both_asked = votes.asked[better] & votes.asked[worse]
-    first, second = votes.credit[better, both_asked], votes.credit[worse, both_asked]
-    labels, off = labels[both_asked], first - second
-    n, psi = len(off), float((off != 0).mean())
-    centred = off - off.mean()
-    square = float((centred**2).sum())
-    design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
-    # Errors on halves of twins may cancel, but copies are never more than one item.
-    design = max(design, float((1 / items.weights[both_asked]).mean()))
-    p_value = metrics.paired_p_value(first, second, labels)
-    return ModelComparison(
-        names[better], names[worse], float(off.mean()), psi, p_value, p_value,
-        metrics.compute_detectable_difference(n, psi, design=design) if psi else None, design,
-    )  # fmt: skip
 
 
 MAX_SET_ASIDE = 0.02
