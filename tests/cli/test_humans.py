@@ -1,9 +1,7 @@
 """`winosmith humans`: sheets and their assignment, entered answers, results, and selection."""
 
 import csv
-import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +14,6 @@ from winosmith import Problem, Response, formats
 from winosmith.humans import (
     Subject,
     TakenSheet,
-    make_sheet_record,
-    make_sheets,
     make_subject_record,
     read_sheet,
 )
@@ -122,7 +118,6 @@ def test_invalid_assignments_are_refused(folder, arguments, told, cli):
     [
         (["--versions", "a"], "at least two different names"),
         (["--orders", "99"], "16 problems have at most 16 orders; 99 were requested"),
-        (["--ask", "how old?"], "a name and a question are needed"),
     ],
 )
 def test_invalid_options_of_sheets_are_refused_without_a_folder(data, arguments, told, cli):
@@ -143,88 +138,6 @@ def test_character_without_a_font_is_refused_without_a_folder(data, cli):
         ".html", ".json"
     }  # fmt: skip
     assert "--no-pdf can't be combined" in cli.refused(f"{forms} --large-print --force")
-
-
-class Keyboard(io.StringIO):
-    """Lines that a typist enters before pressing Ctrl-C."""
-
-    def readline(self, size: int | None = -1, /) -> str:
-        line = super().readline(-1)
-        if not line:
-            raise KeyboardInterrupt
-        return line
-
-
-Enter = Callable[..., str]
-
-
-@pytest.fixture
-def enter(data: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Enter:
-    """Write two sheets of six questions; return a function that enters answers to one."""
-    Path("sheets").mkdir()
-    for made in make_sheets(make_twins(6), orders=1, seed=0).sheets:
-        record = json.dumps(make_sheet_record(made))
-        Path("sheets", f"{made.name}.json").write_text(record, "utf-8")
-
-    def run(words: str, typed: str | io.StringIO = "", code: int = 0) -> str:
-        monkeypatch.setattr("sys.stdin", io.StringIO(typed) if isinstance(typed, str) else typed)
-        return cli("humans", "enter", "sheets/a-1.json", *words.split(), code=code)
-
-    return run
-
-
-TYPE = "--subject S1 --out typed"
-READ = "--answers typed --out typed"
-
-
-def _read_typed() -> tuple[dict[str, str], int | None]:
-    """Return the typed letters by question, and the next question of an unfinished entry."""
-    code = read_sheet(Path("sheets/a-1.json")).code
-    record = json.loads(Path(f"typed/answers-S1-{code}.json").read_text("utf-8"))
-    return {n: a["letter"] for n, a in record["answers"].items()}, record.get("next")
-
-
-def test_typing_is_stopped_with_130_and_resumed(enter, cli):
-    enter(TYPE, "ab\nx", code=130)
-    assert "Question 4 of 6 is next" in cli.err
-    enter(READ, code=2)
-    assert "the entry stopped before question 4" in cli.err
-    enter(TYPE, "a a")
-    assert _read_typed()[0] == {"1": "A", "2": "B", "3": "X", "4": "A", "6": "A"}
-
-
-def test_again_reports_differences_between_typists(enter, cli):
-    """--answers refuses the sheet until they agree."""
-    enter(f"{TYPE} --again", "aaaaaa", code=2)
-    enter(TYPE, "aabbab")
-    different = "uestion 3: the first typist has B, the second X"
-    assert different in enter(f"{TYPE} --again", "aaxbab")
-    enter(READ, code=2)
-    assert different in cli.err
-    assert not Path("typed/responses.jsonl").exists()
-    next(Path("typed").glob("again-*")).unlink()
-    assert json.loads(enter(f"{TYPE} --again --json", "aabbab"))["differences"] == []
-    enter(READ)
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ("", "give --subject CODE to type answers, or --answers FILE"),
-        ("--subject ../S1", "may contain only letters, digits"),
-        ("--subject S1 --answers .", "can't be combined with --answers"),
-    ],
-)
-def test_invalid_options_of_enter_are_refused(enter, cli, words, reason):
-    enter(words, code=2)
-    assert reason in cli.err
-
-
-def test_ctrl_c_keeps_typed_answers(enter, cli):
-    """On a line with a mistake, the answers before it are kept."""
-    enter(TYPE, Keyboard("a\nb?ab\n"), code=130)
-    assert "'?' is not an answer to question 3; the rest of the line is ignored" in cli.err
-    assert _read_typed() == ({"1": "A", "2": "B"}, 3)
 
 
 @pytest.fixture

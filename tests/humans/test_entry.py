@@ -1,16 +1,14 @@
-"""Entry of answers from tables, forms and keys, with the places of errors."""
+"""Answers from tables and forms, with the places of errors."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from winosmith.errors import DataError, FormatError
 from winosmith.humans import (
     Answer,
-    Entry,
     Item,
     Remark,
     Sheet,
@@ -18,7 +16,6 @@ from winosmith.humans import (
     Sitting,
     Subject,
     check_sittings,
-    compare_entries,
     make_answers_record,
     make_responses,
     make_subject_record,
@@ -152,7 +149,6 @@ def test_total_time_needs_the_time_of_each_sheet(second, whole):
         ({"answers": {"one": {"letter": "A"}}}, "'one' is not a question number"),
         ({"answers": [1]}, "the answers can't be read"),
         ({"attributes": {"native": "perhaps"}}, "native is 'perhaps'"),
-        ({"winosmith": "entry", "next": 3}, "stopped before question 3"),
     ],
 )
 def test_form_faults_are_reported(tmp_path, change, reason):
@@ -238,66 +234,6 @@ def test_faults_of_subjects_are_reported(tmp_path, rows, line, reason):
     with pytest.raises(FormatError, match=reason) as told:
         read_subjects(path)
     assert told.value.line == line
-
-
-@given(st.text("abcx -q", max_size=30))
-def test_keys_push_and_pop_answers(keys):
-    """Letters and space push, minus pops; other keys are ignored."""
-    entry, stack = Entry(Sitting("S1", A, {})), list[str]()
-    for key in keys:
-        after = entry.press(key)
-        letters = A[len(stack) + 1].letters + "X" if len(stack) < len(A) else ""
-        if key == "-" and stack:
-            stack.pop()
-        elif (key == " " and letters) or key.upper() in letters:
-            stack.append(key.upper())
-        else:
-            assert after is None
-            continue
-        assert after is not None
-        entry = after
-    assert (entry.next_number, entry.press("ab")) == (len(stack) + 1, None)
-    typed = {number: letter for number, letter in enumerate(stack, 1) if letter != " "}
-    assert {number: a.letter for number, a in entry.sitting.answers.items()} == typed
-
-
-@given(st.text("abx ", max_size=4))
-def test_entry_resumes_in_its_state(tmp_path_factory, keys):
-    path = tmp_path_factory.mktemp("entry") / "S1.json"
-    entry = Entry(Sitting("S1", A, {}))
-    for key in keys:
-        entry = entry.press(key) or entry
-        entry.save(path)
-        again = Entry.resume(path, A, "S1")
-        assert again.next_number == entry.next_number
-        assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
-
-
-def test_entry_of_another_subject_or_sheet_is_refused(tmp_path):
-    path = tmp_path / "S1.json"
-    Entry(Sitting("S1", A, {1: Answer("A")}), 2).save(path)
-    with pytest.raises(FormatError, match="the entry of 'S1', not of 'S2'"):
-        Entry.resume(path, A, "S2")
-    with pytest.raises(FormatError, match="unknown sheet"):
-        Entry.resume(path, sheet("b"), "S1")
-    path.write_text("[]")
-    with pytest.raises(FormatError, match="this is not a saved entry"):
-        Entry.resume(path, A, "S1")
-
-
-def test_all_differences_of_two_entries_are_listed():
-    first = Sitting("S1", A, {1: Answer("A"), 2: Answer("B"), 3: Answer("C")})
-    second = Sitting("S1", A, {1: Answer("A"), 2: Answer("A"), 4: Answer("X")})
-    assert [str(difference) for difference in compare_entries(first, second)] == [
-        "question 2: the first typist has B, the second A",
-        "question 3: the first typist has C, the second nothing",
-        "question 4: the first typist has nothing, the second X",
-    ]
-    assert not compare_entries(first, first)
-    other = replace(second, subject="S2")
-    for one, two in ((first, other), (other, first), (first, replace(first, sheet=sheet("b")))):
-        with pytest.raises(DataError, match="can't be compared"):
-            compare_entries(one, two)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -16,13 +15,13 @@ import click
 from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, is_json_requested, print_json_if_requested, progress, say
+from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset, Dropped
-from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import Entry, Sheet, Sitting, SurveyQuestion
+from winosmith.errors import DataError, InputError
+from winosmith.humans import Sheet, Sitting
 from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
 from winosmith.records import dump_json, parse_json
-from winosmith.report import format_value, signature_of
+from winosmith.report import signature_of
 from winosmith.text import format_count
 from winosmith.validate import write_votes
 
@@ -44,8 +43,6 @@ _LISTED_REASONS = 5
 @click.option("--large-print", is_flag=True, help="Also create each sheet in large print.")
 @click.option("--form", "as_form", is_flag=True, help="Also create each sheet as a browser "
               "form.")  # fmt: skip
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
-              "at the end; may be repeated.")  # fmt: skip
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
               help="Paper size.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Skip the PDF files, for example if you need only "
@@ -72,7 +69,6 @@ def make_test_sheets(**options: Any) -> None:
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*humans.QUESTIONS, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and options["large_print"]:
         raise InputError("--no-pdf can't be combined with --large-print, which makes PDFs")
     # A brute-force search of the digest of the answers would reveal the answers of a short test.
@@ -86,13 +82,12 @@ def make_test_sheets(**options: Any) -> None:
             "signature": str(signature),
             "title": made.sheets[0].title,
             "paper": options["paper"],
-            "asked": [each.question for each in declared],
         },
         secret={"answers": dataset.digest},
         force=options["force"],
     )
     with folder.discard_on_error():
-        files = _write_sheets(folder, dataset, made.sheets, declared, options)
+        files = _write_sheets(folder, dataset, made.sheets, options)
     report = {
         "data": options["data"],
         "sheets": [
@@ -123,11 +118,10 @@ def _write_sheets(
     folder: OutputFolder,
     dataset: Dataset,
     sheets: Sequence[Sheet],
-    survey: Sequence[SurveyQuestion],
     options: Mapping[str, Any],
 ) -> list[str]:
     """Write the sheets and the answer key, except finished files, and return the files' names."""
-    printed = partial(humans.render_pdf, paper=options["paper"], survey=survey)
+    printed = partial(humans.render_pdf, paper=options["paper"])
     files: dict[str, Callable[[], str | bytes]] = {
         _KEY_FILE: partial(humans.format_answer_key, dataset, sheets)
     }
@@ -138,7 +132,7 @@ def _write_sheets(
         if options["large_print"]:
             files[f"{sheet.name}-large.pdf"] = partial(printed, sheet, large=True)
         if options["as_form"]:
-            files[f"{sheet.name}.html"] = partial(humans.render_form, sheet, survey=survey)
+            files[f"{sheet.name}.html"] = partial(humans.render_form, sheet)
     with progress("Typesetting sheets", len(files)) as advance:
         # PDFs first: if the fonts lack a character, no folder is left.
         for done, name in enumerate(sorted(files, key=lambda name: not name.endswith(".pdf"))):
@@ -246,19 +240,13 @@ def assign_sheets(
 
 
 _PATH = click.Path(exists=True)
-SECOND_ENTRY = "again-"
-"""Filename prefix of second entries. Filenames of first entries start with "answers-"."""
 
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
-@click.option("--subject", metavar="CODE", help="Enter this subject's answers from a paper "
-              "sheet, a letter for each; SHEETS must be a single sheet.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Enter the answers a second time without seeing the "
-              "first entry, and compare both entries.")  # fmt: skip
-@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
-              "table, a file that a form saved, or a folder of these; may be "
-              "repeated.")  # fmt: skip
+@click.option("--answers", multiple=True, required=True, type=_PATH, metavar="FILE",
+              help="Answers to read: a CSV table, a file that a form saved, or a folder of these; "
+              "may be repeated.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Data about the subjects: a "
               "CSV table with the columns subject, native, started, ended, recognised and "
               "words.")  # fmt: skip
@@ -270,28 +258,15 @@ def enter_answers(**options: Any) -> None:
 
     SHEETS are the JSON files from `winosmith humans sheets`, or their folder.
 
-    With --subject, you type the answers as letters, any number in a line (A, B, …; X for ambiguous;
-    space for no answer; - undoes the last one). Every line is saved, so you can stop at any time
-    and resume with the same command. With --again, you type the answers a second time, and all
-    differences are shown.
-
-    With --answers, typed answers, tables and forms are converted to responses.jsonl and
-    subjects.jsonl in DIR, for `winosmith humans results`. If there is an error, nothing is written.
+    Tables and forms are converted to responses.jsonl and subjects.jsonl in DIR, for `winosmith
+    humans results`. If there is an error, nothing is written.
 
     \b
     Example:
-        winosmith humans enter sheets/a-1.json --subject S1 --out typed
-        winosmith humans enter sheets --answers typed --answers table.csv --out round
+        winosmith humans enter sheets --answers saved --answers table.csv --out round
     """  # noqa: D301
     sheets = read_sheets(options["sheets"])
     out = Path(options["out"])
-    if options["subject"] and options["answers"]:
-        raise InputError("--subject (typed answers) can't be combined with --answers (files)")
-    if options["subject"]:
-        _enter_sheet(sheets, out, options)
-        return
-    if not options["answers"]:
-        raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
     sittings = read_sittings(options["answers"], sheets)
     humans.check_sittings(sittings)
     declared = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
@@ -347,10 +322,6 @@ def _is_record(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Read the filled-in sheets in all files, and compare second entries with the first ones.
-
-    Second entries are not returned. If one differs from the first entry, FormatError is raised.
-    """
     files: list[Path] = []
     for path in map(Path, paths):
         found = [path] if path.is_file() else list(filter(_is_answer_file, sorted(path.iterdir())))
@@ -359,120 +330,14 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
                 f"{path} contains no answers (neither tables nor files saved from forms)"
             )
         files += found
-    second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
     for file in files:
         if file.suffix != ".json":
             sittings += humans.read_answer_table(file, sheets)
-        elif file not in second:
+        else:
             sittings.append(humans.read_answer_form(file, sheets))
-    for file in second:
-        again = humans.read_answer_form(file, sheets)
-        first = [
-            s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
-        ]
-        if not first:
-            raise FormatError(
-                f"the first entry of {again.subject!r} is not among the answers", file
-            )
-        differences = humans.compare_entries(first[0], again)
-        if differences:
-            listed = "; ".join(map(str, differences))
-            raise FormatError(
-                f"the two entries of {again.subject!r} differ: {listed}. Check the paper, and "
-                "correct one of them",
-                file,
-            )
     return sittings
 
 
 def _is_answer_file(file: Path) -> bool:
-    if file.suffix == ".json":
-        return _is_record(file, "answers") or _is_record(file, "entry")
-    return file.suffix == ".csv"
-
-
-def _enter_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    if len(sheets) != 1:
-        raise InputError(f"--subject needs a single sheet, not {len(sheets)}")
-    (sheet,) = sheets.values()
-    subject = options["subject"].strip()
-    if not subject or not all(c.isalnum() or c in "-_." for c in subject) or subject[0] == ".":
-        raise InputError(f"the code {subject!r} may contain only letters, digits, '-', '_' and '.'")
-    out.mkdir(parents=True, exist_ok=True)
-    first = out / f"answers-{subject}-{sheet.code}.json"
-    second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
-    if options["again"] and not _is_record(first, "answers"):
-        raise InputError(f"{first} is missing or incomplete; finish the first entry")
-    typed = _read_typed_answers(sheet, subject, second if options["again"] else first)
-    report: dict[str, Any] = {
-        "subject": subject,
-        "sheet": sheet.code,
-        "answers": len(typed.answers),
-    }
-    if options["again"]:
-        before = humans.read_answer_form(first, {sheet.code: sheet})
-        differences = humans.compare_entries(before, typed)
-        report["differences"] = [asdict(difference) for difference in differences]
-        if not is_json_requested():
-            for difference in differences:
-                echo(str(difference)[0].upper() + str(difference)[1:])
-            echo(
-                f"{len(differences)} of {len(sheet)} questions differ; check the paper, and enter "
-                "one of the files again" if differences else "Both entries are the same",
-                bold=True,
-            )  # fmt: skip
-    print_json_if_requested(report)
-
-
-_SNIPPET_LENGTH = 58
-
-
-def _read_typed_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
-    """Read typed answers to a sheet from standard input, and return them once all are typed.
-
-    If the input ends early, or after Ctrl-C or Ctrl-D, Interrupted is raised. The typed answers are
-    in the file, from which the same command resumes.
-    """
-    entry = Entry.resume(path, sheet, subject)
-    if entry.next_item is not None:
-        verb = "Resuming" if entry.next_number > 1 else "Typing"
-        echo(
-            f"{verb} {subject} on {sheet.code}, {len(sheet)} questions. Type one or more letters, "
-            "and press Enter:\nX for an ambiguous question, a space for an empty answer, - to undo "
-            f"the last one. Ctrl-C stops.\n({path})\n",
-            err=True,
-        )
-    try:
-        while (item := entry.next_item) is not None:
-            # the beginning of the question, so that the user finds its line on the paper
-            snippet = format_value(" ".join("".join(item.snippet).split()))
-            if len(snippet) > _SNIPPET_LENGTH:
-                snippet = f"{snippet[: _SNIPPET_LENGTH - 1]}…"
-            shown = f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}:"
-            echo(shown, err=True)
-            line = sys.stdin.readline()
-            if not line:
-                break
-            for letter in line.rstrip("\r\n"):
-                if entry.next_item is None:
-                    break
-                after = entry.press(letter)
-                if after is None:
-                    echo(
-                        f"{letter!r} is not an answer to question {entry.next_number}; the rest of "
-                        "the line is ignored",
-                        err=True,
-                    )
-                    break
-                entry = after
-            entry.save(path)
-    except KeyboardInterrupt:
-        echo("", err=True)
-    if entry.next_item is not None:
-        raise Interrupted(
-            f"Question {entry.next_number} of {len(sheet)} is next; {path} contains the answers so "
-            "far; run the same command to resume"
-        )
-    echo(f"The answers of {subject} to all {len(sheet)} questions are in {path}.", err=True)
-    return entry.sitting
+    return file.suffix == ".csv" or (file.suffix == ".json" and _is_record(file, "answers"))

@@ -9,7 +9,7 @@ from winosmith.cli._main import LazyGroup
 COMMANDS = {
     "sheets": "make test sheets, as PDFs and as forms for a browser",
     "assign": "give subjects their sheets, so that nobody sees both halves of a schema",
-    "enter": "type answers from paper, or read answers saved by forms",
+    "enter": "read answers from tables and from files that forms saved",
     "results": "print results by subject and item, measure agreement, and write a report",
     "keys": "estimate the number of wrong keys from people's checks",
     "select": "select the reliable subset, and estimate the agreement among new people",

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from winosmith.humans._answers import (
     Answer,
-    Entry,
     SheetRemark,
     Sitting,
     check_sittings,
-    compare_entries,
     make_answers_record,
     make_responses,
     read_answer_form,
@@ -90,7 +88,6 @@ __all__ = [
     "Answer",
     "Assignment",
     "CrossFit",
-    "Entry",
     "Groups",
     "Item",
     "ItemRow",
@@ -113,7 +110,6 @@ __all__ = [
     "assign",
     "check_grim",
     "check_sittings",
-    "compare_entries",
     "compare_groups",
     "compute_results",
     "cross_fit",

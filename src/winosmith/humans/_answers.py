@@ -1,18 +1,16 @@
-"""Read and check subjects' answers from forms, tables and keyboard entry."""
+"""Read and check subjects' answers from forms and tables."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.humans._sheet import AMBIGUOUS, Item, Sheet, read_record
-from winosmith.outputs import atomic_write
+from winosmith.humans._sheet import AMBIGUOUS, Sheet, read_record
 from winosmith.response import Response
 from winosmith.text import normalize_name
 
@@ -154,7 +152,7 @@ ANSWERS_VERSION = 1
 
 
 def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
-    """Read an answers file from a browser form or from keyboard entry.
+    """Read an answers file from a browser form.
 
     The file `answers-<subject>-<code>.json` has one object:
 
@@ -183,15 +181,8 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
         FormatError: the file is not an answers file, the sheet is unknown, the subject is missing,
             or an answer is not one of the question's letters.
     """
-    return parse_sitting(read_record(Path(path), "an answers file"), sheets, path)
-
-
-def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
     path = Path(path)
-    if isinstance(record, dict) and record.get("winosmith") == "entry":
-        raise FormatError(
-            f"the entry stopped before question {record.get('next')}; complete it first", path
-        )
+    record = read_record(path, "an answers file")
     if not isinstance(record, dict) or record.get("winosmith") != "answers":
         raise FormatError("this is not an answers file from a form", path)
     if record.get("version") != ANSWERS_VERSION:
@@ -390,111 +381,3 @@ def _parse_seconds(cell: str) -> float | None:
     if value is None or 0 <= value < math.inf:
         return value
     raise DataError(f"{cell!r} is not a number of seconds")
-
-
-SKIP, UNDO = " ", "-"
-"""Characters for a question that the subject left blank, and to undo the last answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The state of the keyboard entry of one sheet.
-
-    Attributes:
-        sitting: the answers entered so far.
-        next_number: number of the next question; after the last question, one more than the number
-            of questions.
-    """
-
-    sitting: Sitting
-    next_number: int = 1
-
-    @property
-    def next_item(self) -> Item | None:
-        """The next question; None after the last question."""
-        sheet = self.sitting.sheet
-        return sheet[self.next_number] if self.next_number <= len(sheet) else None
-
-    @property
-    def valid_letters(self) -> str:
-        """The letters that are valid for the next question."""
-        return "" if self.next_item is None else self.next_item.letters + AMBIGUOUS
-
-    def press(self, key: str) -> Entry | None:
-        """Return the state after a typed character, or None if it is invalid for the question."""
-        if key == UNDO and self.next_number > 1:
-            last = self.next_number - 1
-            answers = {n: given for n, given in self.sitting.answers.items() if n < last}
-            return Entry(replace(self.sitting, answers=answers), last)
-        if key == SKIP and self.next_item is not None:
-            return replace(self, next_number=self.next_number + 1)
-        letter = key.upper()
-        if len(letter) != 1 or letter not in self.valid_letters:
-            return None
-        answers = {**self.sitting.answers, self.next_number: Answer(letter)}
-        return Entry(replace(self.sitting, answers=answers), self.next_number + 1)
-
-    def save(self, path: Path) -> None:
-        """Save the state atomically, so that `resume` can load it.
-
-        The file of an incomplete entry has a `next` key and is not accepted as an answers file.
-        """
-        record = make_answers_record(self.sitting)
-        if self.next_item is not None:
-            record = {**record, "winosmith": "entry", "next": self.next_number}
-        with atomic_write(path) as file:
-            file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
-
-    @classmethod
-    def resume(cls, path: Path, sheet: Sheet, subject: str) -> Entry:
-        """Return the saved entry, or a new entry if there is no file.
-
-        Raises:
-            FormatError: the file belongs to another subject or sheet, or can't be read.
-        """
-        subject = normalize_name(subject)
-        if not path.exists():
-            return cls(Sitting(subject, sheet, {}))
-        record = read_record(path, "a saved entry")
-        if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
-            raise FormatError("this is not a saved entry; move the file elsewhere", path)
-        at = record.get("next", len(sheet) + 1)
-        sitting = parse_sitting({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
-        if sitting.subject != subject:
-            raise FormatError(f"this is the entry of {sitting.subject!r}, not of {subject!r}", path)
-        if not isinstance(at, int) or not 1 <= at <= len(sheet) + 1:
-            raise FormatError(f"the next question can't be {at!r}", path)
-        return cls(sitting, at)
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A question for which two typists entered different answers; None is an empty answer."""
-
-    number: int
-    first: str | None
-    second: str | None
-
-    def __str__(self) -> str:
-        return (
-            f"question {self.number}: the first typist has {self.first or 'nothing'}, the second "
-            f"{self.second or 'nothing'}"
-        )
-
-
-def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
-    """Return the questions with different answers in two entries of the same sheet, in order.
-
-    Raises:
-        DataError: the entries have different subjects or sheets.
-    """
-    if (first.subject, first.sheet.code) != (second.subject, second.sheet.code):
-        raise DataError(
-            f"{first.subject!r} on {first.sheet.code} can't be compared with {second.subject!r} on "
-            f"{second.sheet.code}"
-        )
-    letters = [
-        [given.letter if (given := sitting.answers.get(n)) else None for sitting in (first, second)]
-        for n in range(1, len(first.sheet) + 1)
-    ]
-    return [Difference(n, *pair) for n, pair in enumerate(letters, 1) if pair[0] != pair[1]]
