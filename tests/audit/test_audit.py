@@ -371,8 +371,6 @@ def test_page_starts_with_the_verdict_and_record_is_json():
     assert html.count("; not flagged") == 1  # the cue's, not the model's
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["splits"]["mine"]["items"] == 120
-    assert found.readme_line.startswith("Audited by winosmith")
-    assert ": mine: no cue is flagged (n = 120); " in found.readme_line
 
 
 def test_table_without_cues_is_omitted_with_its_note():
@@ -388,9 +386,7 @@ def test_data_too_small_to_flag_a_cue_get_no_certificate():
         "mine is too small to be judged: even a cue that is correct for all 3 items would not be "
         "flagged."
     )
-    assert found.readme_line == ""
     assert "none is flagged" not in audit.render_page(found)
-    assert audit.audit(_make_items(60, 0.5), draws=99, probe_draws=0).readme_line
 
 
 def test_field_that_reveals_the_key_is_first_in_the_verdict():
@@ -402,7 +398,6 @@ def test_field_that_reveals_the_key_is_first_in_the_verdict():
         "100 %"
     )
     assert len(found.failures("leak")) == 1
-    assert "mine: id reveals the key" in found.readme_line
 
 
 def _with_scores(found: audit.Audit, *scores: audit.CueScore, **changes: int) -> audit.Audit:
@@ -447,8 +442,6 @@ def test_borderline_cue_has_its_own_verdict_and_rule():
     assert audit.make_verdict(found).startswith(
         "It is borderline whether mine gives answers away: 20,000 random draws are too few"
     )
-    assert f"“{first.cue}”, correct for 70.0 % (expected: " in found.readme_line
-    assert found.readme_line.endswith(", n = 80), is borderline")
     assert "Of 6 cues, none is flagged, and 1 is borderline." in audit.render_page(found)
     record = found.record()["splits"]["mine"]
     assert (record["named"], record["borderline"]) == ([], [first.cue])

@@ -58,7 +58,6 @@ def test_unusable_rows_are_counted_with_reasons(cli):
     path.write_text("question,A,B,answer\n" + "".join(rows[4:9] + rows[:2]))
     printed = " ".join(cli("audit some.csv --draws 99 --no-probes").split())
     assert "some can't be judged: 4 of 7 rows can't be used" in printed
-    assert "No line for a README: some can't be judged" in printed
 
 
 def test_columns_are_shown_with_the_options_that_name_them(cli):

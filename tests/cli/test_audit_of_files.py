@@ -2,7 +2,6 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -137,23 +136,19 @@ def _equal_options(log: Any) -> tuple[list[str], list[int]]:
     return prints, [place["startLine"] for place in places]
 
 
-def test_badge_and_summary_count_new_findings(cli, unit, monkeypatch):
+def test_summary_counts_new_findings(cli, unit, monkeypatch):
     summary, outputs = Path("summary.md"), Path("outputs.txt")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     monkeypatch.setenv("GITHUB_OUTPUT", str(outputs))
     summary.write_text("before\n")
     _change(unit, EQUAL | {"question": "Is <b>this</b> | equal?"})
-    cli(*AUDIT, *RULED, "--annotate", "github", "--badge", "found.svg", code=1)
+    cli(*AUDIT, *RULED, "--annotate", "github", code=1)
     count = int(outputs.read_text().removeprefix("findings="))
-    drawn = Path("found.svg").read_text()
-    assert f"winosmith audit: {count} findings" in "".join(ET.fromstring(drawn).itertext())  # noqa: S314
-    assert "#b3261e" in drawn
     lines = summary.read_text().splitlines()
     assert lines[0] == "before"
     assert sum(line.startswith(("| error", "| warning", "| note")) for line in lines) == count
     Path("old.json").write_text(cli(*AUDIT, "--json"))
-    cli(*AUDIT, "--annotate", "github", "--badge", "found.svg", "--baseline", "old.json")
-    assert "no findings" in Path("found.svg").read_text()
+    cli(*AUDIT, "--annotate", "github", "--baseline", "old.json")
     assert summary.read_text().endswith("\n\nNo new findings.\n")
     one = audit.format_job_summary("quiz", "sound", [])
     assert one == "### quiz\n\nsound\n\nNo findings.\n"
@@ -200,7 +195,6 @@ def test_invalid_baselines_and_output_paths_are_refused(cli, unit):
     assert "--annotate prints GitHub commands" in cli.refused(
         *AUDIT, "--annotate", "github", "--json"
     )
-    assert "is not an SVG file" in cli.refused(*AUDIT, "--badge", unit)
     assert "--sarif would overwrite the input" in cli.refused(
         "audit", "old.json", "--sarif", "old.json"
     )

@@ -22,7 +22,6 @@ from winosmith.audit._findings import (
     list_rewrites,
     parse_rules,
     read_baseline,
-    render_badge,
     write_rewrites,
 )
 from winosmith.audit._in_place import ShuffledFile, ShuffledFiles, UnchangedItem, shuffle_files
@@ -125,7 +124,6 @@ __all__ = [
     "parse_rules",
     "read_baseline",
     "read_check",
-    "render_badge",
     "render_page",
     "render_repair",
     "repair",

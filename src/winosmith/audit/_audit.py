@@ -86,16 +86,6 @@ class Audit(Result):
     version: str = __version__
 
     @property
-    @computed(key="line")
-    def readme_line(self) -> str:
-        """Line with the strongest cue and model of each split; "" if a split is inconclusive."""
-        if any(part.inconclusive_reason for part in self.parts):
-            return ""
-        return f"Audited by winosmith {__version__}: " + "; ".join(
-            part.summarise() for part in self.parts
-        )
-
-    @property
     def signature(self) -> str:
         """Signature of the parameters that determine the results."""
         return "; ".join(

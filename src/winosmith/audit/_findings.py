@@ -1,7 +1,7 @@
 """Checks and rules of an audit, and formats of its findings for code reviews and authors.
 
-Code reviews show findings as GitHub annotations, as a job summary, as SARIF and as a badge. Authors
-get a worklist of options to lengthen, so that the longest option is the key only by chance.
+Code reviews show findings as GitHub annotations, as a job summary and as SARIF. Authors get a
+worklist of options to lengthen, so that the longest option is the key only by chance.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from hashlib import sha256
-from html import escape
 from math import ceil
 from pathlib import Path
 from typing import IO, Literal
@@ -24,13 +23,12 @@ from winosmith.audit._split import SplitAudit
 from winosmith.blocks import normalize_tokens
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
-from winosmith.escape import escape_github, escape_json, escape_markdown, escape_page, escape_sarif
+from winosmith.escape import escape_github, escape_json, escape_markdown, escape_sarif
 from winosmith.problem import Problem
 from winosmith.recast import refers_to_others
 from winosmith.records import dump_json, parse_json, read_text
 from winosmith.report import join_names, percent
 from winosmith.results import IF_ANY, Result, shown
-from winosmith.text import format_count
 
 _MAX_ANNOTATIONS = 50
 """Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
@@ -336,28 +334,6 @@ def format_sarif(findings: Sequence[Finding]) -> str:
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
     return escape_json(dump_json(log)) + "\n"
-
-
-def render_badge(findings: Sequence[Finding]) -> str:
-    """Render an SVG badge with the number of findings, in red if one is an error."""
-    count = format_count(len(findings), "finding") if findings else "no findings"
-    is_red = any(one.level == "error" for one in findings)
-    colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
-    texts = [("winosmith audit", "#444"), (count, colour)]
-    x, parts = 0, []
-    for text, fill in texts:
-        width = 7 * len(text) + 12
-        parts.append(
-            f'<rect x="{x}" width="{width}" height="20" fill="{fill}"/><text x="{x + 6}" y="14" '
-            f'textLength="{width - 12}">{escape(escape_page(text))}</text>'
-        )
-        x += width
-    title = escape(escape_page(f"winosmith audit: {count}"))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{x}" height="20" role="img" '
-        f'aria-label="{title}"><title>{title}</title><g fill="#fff" '
-        f'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{"".join(parts)}</g></svg>\n'
-    )
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:

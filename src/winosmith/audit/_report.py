@@ -63,7 +63,6 @@ def render_page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
         make_sections(audit, repaired),
         subtitle=make_verdict(audit),
         signature=audit.signature,
-        footer=audit.readme_line,
     )
 
 

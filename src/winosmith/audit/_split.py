@@ -15,7 +15,7 @@ from winosmith.data import Place
 from winosmith.dataset import ColumnRoles, Dataset
 from winosmith.metrics import compute_detectable_differences
 from winosmith.problem import Problem
-from winosmith.report import Svg, percent
+from winosmith.report import Svg
 from winosmith.results import HIDDEN, IF_ANY, Result, computed
 
 
@@ -156,24 +156,3 @@ class SplitAudit(Result):
                     "random draws are too few to decide about"
                 )
             yield f"{start} “{first.cue}”, {figures})."
-
-    def summarise(self) -> str:
-        """Return the split's part of `Audit.readme_line`: the strongest cue and model."""
-        count = f"n = {len(self.items):,}"
-
-        def describe(rule: CueScore | Probe) -> str:
-            expected = f"(expected: {percent(rule.expected)}, {count})"
-            return f"correct for {percent(rule.right)} {expected}"
-
-        found = [f"{leak.field} reveals the key" for leak in self.review.leaks or ()]
-        if self.best_cue:
-            found.append(f"“{self.best_cue.cue}” is {describe(self.best_cue)}")
-        elif self.battery.borderline:
-            first = self.battery.borderline[0]
-            found.append(f"“{first.cue}”, {describe(first)}, is borderline")
-        else:
-            found.append(f"no cue is flagged ({count})")
-        if self.significant_probes:
-            probe = max(self.significant_probes, key=lambda one: one.right)
-            found.append(f"a {probe.model} is {describe(probe)}")
-        return f"{self.name}: {'; '.join(found)}"

@@ -91,15 +91,13 @@ def _check_paths(
               f"{', '.join(audit.RULE_FORMS.values())}.")  # fmt: skip
 @click.option("--baseline", type=_options.FILE, metavar="OLD.json",
               help="Output of an earlier audit with --json: only new findings count for --fail-on "
-              "and appear in annotations, --sarif and --badge.")  # fmt: skip
+              "and appear in annotations and --sarif.")  # fmt: skip
 @click.option("--annotate", type=click.Choice(["github"]),
               help="Print findings as annotations of a pull request's lines, and add a table to "
               "the job summary on GitHub.")  # fmt: skip
 @click.option("--sarif", type=_options.OutputFile("{", "a JSON file"), metavar="FILE.sarif",
               help="Write the findings as SARIF 2.1.0, for example for GitHub's code "
               "scanning.")  # fmt: skip
-@click.option("--badge", type=_options.OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
-              help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Models' answers, in any form that `winosmith score` reads; may be "
               "repeated.")  # fmt: skip
@@ -220,8 +218,6 @@ def command(**options: Any) -> None:
         signature=found.signature,
     ).show()
     if not is_json_requested():
-        why = "; ".join(filter(None, (part.inconclusive_reason for part in found.parts)))
-        echo(f"No line for a README: {why}" if why else f"For a README: {found.readme_line}")
         for name, one in repairs.items():
             path = Path(options["repaired"], name if len(repairs) > 1 else "", "kept.jsonl")
             echo(f"{len(one.dataset):,} items are in {path}", bold=True)
@@ -271,7 +267,7 @@ def _check_options(options: Options) -> None:
     if options["annotate"] and is_json_requested():
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
     read = {Path(path).resolve() for path in (*data, *answers)}
-    written = {f"--{name}": options[name] for name in ("todo", "sarif", "badge")}
+    written = {f"--{name}": options[name] for name in ("todo", "sarif")}
     for option, path in {"--to-sheet": options["sheet"], **written}.items():
         if path and Path(path).resolve() in read:
             raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
@@ -433,10 +429,9 @@ def _write_files(found: Audit, new: Sequence[Finding], options: Options) -> None
             f"only “the longest, in characters”; other cues may stay flagged{now}, so audit again "
             "after the changes."
         )
-    for name, convert in (("sarif", audit.format_sarif), ("badge", audit.render_badge)):
-        if options[name]:
-            with atomic_write(options[name]) as file:
-                file.write(convert(new))
+    if path := options["sarif"]:
+        with atomic_write(path) as file:
+            file.write(audit.format_sarif(new))
 
 
 def _append_for_github(variable: str, text: str) -> None:
@@ -447,7 +442,7 @@ def _append_for_github(variable: str, text: str) -> None:
 
 def _fix_files(options: Options) -> None:
     paths = options["data"]
-    measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")
+    measures = ("todo", "baseline", "annotate", "sarif", "check", "errata")
     if any(options[name] for name in ("answers", "rules", "repaired", *measures)):
         raise click.UsageError(
             "--fix changes files and measures nothing: run it without --answers, --fail-on, "
