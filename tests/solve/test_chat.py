@@ -90,7 +90,7 @@ def test_reply_gives_the_chosen_option_a_score_of_1(reply, scores):
 def test_unclear_and_truncated_replies_are_counted():
     model = Model(lambda shown: "hm" if "cup" in shown else "1", finish="length")
     interview = ChatSolver(model).ask([CUP, *DATA])
-    assert interview.summarize() == {
+    assert interview.record() == {
         "problems": 19,
         "replies": 19,
         "unclear": 1,
@@ -177,7 +177,7 @@ def test_nothing_asked_is_nothing_scored():
     """Without problems, the summary has no rates."""
     solver = ChatSolver(Model(lambda _: "1"), swap=True)
     assert solver.score([]) == []
-    assert solver.ask([]).summarize()["unclear_rate"] is None
+    assert solver.ask([]).unclear_rate is None
 
 
 def test_parameters_omit_the_address_and_the_cache():

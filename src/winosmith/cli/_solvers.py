@@ -19,7 +19,7 @@ from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
 if TYPE_CHECKING:
     from winosmith.problem import Problem
-    from winosmith.solve import Solver
+    from winosmith.solve import Interview, Solver
 
 DEFAULT_SHOTS = 30
 """Default number of solved problems in a prompt with --train (EvoGrad 2024, section 4.1)."""
@@ -237,11 +237,10 @@ def make_chat_client(
     )
 
 
-def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
-    """Return a summary of a chat model's replies. It is empty for other solvers.
+def collect_replies(solver: Solver, dataset: Dataset) -> Interview | None:
+    """Return a chat model's replies, or None for other solvers.
 
-    Replies are read from the cache. Without a cache, the summary covers only the replies of this
-    run, and its `problems` only those that this run solved.
+    Replies are read from the cache. Without a cache, only the replies of this run are returned.
     """
     from winosmith import chat, solve
 
@@ -250,7 +249,7 @@ def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
         problems = solve.cut_to_local_context(problems, solver.before)
         solver = solver.solver
     if not isinstance(solver, solve.ChatSolver) or not isinstance(solver.model, chat.Client):
-        return {}
+        return None
     if solver.model.cache:
-        return solver.ask(problems).summarize()
-    return solve.Interview(tuple(solver.reply_log)).summarize() if solver.reply_log else {}
+        return solver.ask(problems)
+    return solve.Interview(tuple(solver.reply_log)) if solver.reply_log else None

@@ -13,12 +13,14 @@ from winosmith import solve
 from winosmith.answers import Answers
 from winosmith.blocks import normalize_tokens
 from winosmith.cli import _options, _solvers
-from winosmith.cli._output import print_table
+from winosmith.cli._output import print_blocks, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.metrics import round_count
 from winosmith.problem import Problem
 from winosmith.report import Signature, percent
+from winosmith.results import make_tables
+from winosmith.solve import Interview
 from winosmith.solver_rule import KINDS
 
 Options = dict[str, Any]
@@ -102,7 +104,7 @@ def command(**options: Any) -> None:
             on_progress=bar.show_problems,
             executor=executor,
         )
-    _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+    _print_result(dataset, predictions, _solvers.collect_replies(solver, dataset), options)
 
 
 def _make_content_key(problem: Problem) -> tuple[str, frozenset[str]]:
@@ -125,7 +127,7 @@ class _ProgressBar:
 
 
 def _print_result(
-    dataset: Dataset, answers: Answers, interview: dict[str, Any], options: Options
+    dataset: Dataset, answers: Answers, interview: Interview | None, options: Options
 ) -> None:
     answered = [
         (problem.answer, prediction)
@@ -144,43 +146,22 @@ def _print_result(
         "right": right if answered else None,
         "accuracy": right / len(answered) if answered else None,
         "ties": ties,
-        **({"interview": interview} if interview else {}),
+        **({"interview": interview.record()} if interview else {}),
         "signature": str(signature),
     }
     if print_json_if_requested(report):
         return
-    rows = [("problems", f"{len(dataset):,}")]
+    accuracy = "the answers are withheld"
     if answered:
-        rows.append(
-            ("accuracy", f"{percent(right / len(answered))} ({right:,.7g} of {len(answered):,})")
-        )
-    else:
-        rows.append(("accuracy", "the answers are withheld"))
+        accuracy = f"{percent(right / len(answered))} ({right:,.7g} of {len(answered):,})"
+    rows = [("problems", f"{len(dataset):,}"), ("accuracy", accuracy)]
     if ties:
         rows.append(("undecided", f"{ties:,} ties (each counts 1 / options tied)"))
-    if interview:
-        rows += _make_reply_rows(interview, len(dataset))
     print_table(f"{dataset.name} by {answers.solver}", ("", ""), rows)
+    if interview:
+        print_blocks(make_tables(interview, "Replies"))
     echo(f"Signature: {signature}")
     echo(f"Written to {options['out']}", bold=True)
     if answered:
         score = f"winosmith score {options['data']} {Path(options['out'])}"
         echo(f"For confidence intervals, run: {score}")
-
-
-def _make_reply_rows(interview: dict[str, Any], problem_count: int) -> list[tuple[str, str]]:
-    rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
-    if interview["problems"] < problem_count:
-        rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))
-    if interview["cut_off"]:
-        rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may fix them"))
-    if interview["first_place"] is not None:
-        rows.append(("first option", f"{percent(interview['first_place'])} of the clear replies"))
-    if interview["position_bias"] is not None:
-        share = percent(interview["position_bias"])
-        rows.append(
-            ("position bias", f"{share} choose the same position when the options are swapped")
-        )
-    if interview["tokens_in"] is not None:
-        rows.append(("tokens", f"{interview['tokens_in']:,} in, {interview['tokens_out']:,} out"))
-    return rows

@@ -15,6 +15,8 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, join_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.records import dump_json, make_problem_record
+from winosmith.report import percent
+from winosmith.results import Result, computed, shown
 from winosmith.seen import Sees, check_pronouns, check_sees_value, insert_pronoun
 from winosmith.solve._solver import Scores, sample_solved
 from winosmith.text import normalize
@@ -264,26 +266,41 @@ class ParsedReply:
 
 
 @dataclass(frozen=True)
-class Interview:
+class Interview(Result):
     """A chat model's replies to all problems.
 
     Attributes:
         replies: the replies, ordered by problem, draw and order.
     """
 
-    replies: tuple[ParsedReply, ...]
+    replies: tuple[ParsedReply, ...] = field(metadata=shown("replies", len, json=len))
 
     @property
+    @computed(key="problems", **shown("problems"))
+    def problem_count(self) -> int:
+        """The number of problems with a reply."""
+        return len({one.problem_id for one in self.replies})
+
+    @property
+    @computed(key="unclear", **shown("unclear"))
     def unclear_count(self) -> int:
         """The number of replies that choose no option, or more than one."""
         return sum(one.choice is None for one in self.replies)
 
     @property
+    @computed(**shown("unclear replies", percent))
+    def unclear_rate(self) -> float | None:
+        """The fraction of replies that are unclear; None if there are none."""
+        return self.unclear_count / len(self.replies) if self.replies else None
+
+    @property
+    @computed(key="cut_off", **shown("cut off; a higher --max-tokens may help"))
     def cut_off_count(self) -> int:
         """The number of replies that were cut off. A higher `max_tokens` may help."""
         return sum(one.reply.finish == "length" for one in self.replies)
 
     @property
+    @computed(key="first_place", **shown("clear replies that choose the first option", percent))
     def first_position_rate(self) -> float | None:
         """The fraction of clear replies that choose the option shown first.
 
@@ -293,6 +310,7 @@ class Interview:
         return sum(place == 0 for place in places) / len(places) if places else None
 
     @property
+    @computed(**shown("same position when the options are swapped", percent))
     def position_bias(self) -> float | None:
         """The fraction of problems whose two replies choose the same position, 0–1.
 
@@ -305,21 +323,19 @@ class Interview:
         pairs = [places for places in together.values() if len(places) == 2 and None not in places]
         return sum(first == second for first, second in pairs) / len(pairs) if pairs else None
 
-    def summarize(self) -> dict[str, Any]:
-        """Return a JSON summary: numbers of problems, replies and tokens, and the position bias."""
-        replies = [one.reply for one in self.replies]
-        counted = all(None not in (reply.tokens_in, reply.tokens_out) for reply in replies)
-        return {
-            "problems": len({one.problem_id for one in self.replies}),
-            "replies": len(self.replies),
-            "unclear": self.unclear_count,
-            "unclear_rate": self.unclear_count / len(self.replies) if self.replies else None,
-            "cut_off": self.cut_off_count,
-            "first_place": self.first_position_rate,
-            "position_bias": self.position_bias,
-            "tokens_in": sum(reply.tokens_in or 0 for reply in replies) if counted else None,
-            "tokens_out": sum(reply.tokens_out or 0 for reply in replies) if counted else None,
-        }
+    @property
+    @computed(**shown("input tokens", ","))
+    def tokens_in(self) -> int | None:
+        """The number of tokens sent; None if a reply has no count."""
+        counts = [one.reply.tokens_in for one in self.replies]
+        return None if None in counts else sum(filter(None, counts))
+
+    @property
+    @computed(**shown("output tokens", ","))
+    def tokens_out(self) -> int | None:
+        """The number of tokens received; None if a reply has no count."""
+        counts = [one.reply.tokens_out for one in self.replies]
+        return None if None in counts else sum(filter(None, counts))
 
 
 INSTRUCTIONS: dict[Sees | Literal["question"], str] = {
