@@ -57,9 +57,6 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             report.draw_survival({"WordAssociation": along, "LocalContext": other}),
             report.draw_depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
         ),
-        "people": (
-            report.draw_items_by_correct_count({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
-        ),
     }  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import click
@@ -15,13 +15,12 @@ from winosmith.cli._output import Output, Rows, print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
-from winosmith.humans import CrossFit, Groups, Results, Rules, Selection, TestResult
-from winosmith.metrics import Reliability
+from winosmith.humans import CrossFit, Results, Rules, Selection, TestResult
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json
-from winosmith.report import percent, percent_span, points, signature_of, to_fixed
+from winosmith.report import percent, percent_span, signature_of
 from winosmith.response import Response
-from winosmith.results import make_table
+from winosmith.results import make_table, make_tables
 from winosmith.text import format_count
 from winosmith.validate import iterate_votes, read_votes
 
@@ -78,7 +77,7 @@ def print_results(**options: Any) -> None:
     Output(
         f"Human tests: {dataset.name or 'problems'}",
         {"data": dataset.name, **found.record(), "signature": str(signature)},
-        _make_sections(dataset, found, signature),
+        _make_sections(dataset, found),
         verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
         f"{found.answers:,}); {format_count(found.subjects, 'person', 'people')}, "
         f"{format_count(len(found.tests), 'test')}",
@@ -110,56 +109,11 @@ _LISTED_ITEMS = 12
 """Maximum number of items listed in a terminal. The page lists all items."""
 
 
-def _make_summary_rows(test: TestResult) -> Iterator[list[report.Value]]:
-    share = test.accuracy
-    yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
-    yield ["95 % interval", percent_span(share.interval)]
-    if test.deviation is not None:
-        yield [
-            "deviation of scores",
-            f"{to_fixed(100 * test.deviation)} points, of {len(test.people)} people",
-        ]
-    right = f"{test.chance.right:.1f} of {len(test.items)} items"
-    yield ["guessing", f"{percent(test.chance.accuracy)} of answers, {right}"]
-    yield ["above guessing", f"{percent(test.above_chance)} of the way from chance to all correct"]
-    same = percent(test.most_frequent_fraction)
-    yield ["same answer", f"{same} gave the item's most frequent answer"]
-    yield ["ambiguous (X)", f"{test.ambiguous:,} ({percent(test.ambiguous / share.n)})"]
-    yield ["Fleiss' kappa", _format_reliability(test.kappa)]
-    yield ["Krippendorff's alpha", _format_reliability(test.alpha)]
-    yield from _make_group_rows("native, others", test.groups)
-    if test.without_weakest is not None:
-        names = ", ".join(test.without_weakest.omitted)
-        people = f"{test.without_weakest.subjects} people"
-        yield [f"without {names}", f"{percent(test.without_weakest.mean)}, of {people}"]
-        levels = [f"{n} with {r} of {of}" for (r, of), n in test.without_weakest.histogram.items()]
-        yield ["  their items", ", ".join(levels[:2] + ["…"] * (len(levels) > 2))]
-        yield from _make_group_rows("  native, others", test.without_weakest.groups)
-
-
-def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
-    if groups is not None:
-        means = f"{percent(groups.means[0])}, {percent(groups.means[1])}"
-        yield [title, f"{means} ({groups.native} and {groups.others} people)"]
-        welch = "" if groups.welch is None else f"Welch p {report.probability(groups.welch)}, "
-        yield ["  difference", f"{points(groups.difference)} points; {welch}"
-               f"permutation p {report.probability(groups.permutation)}"]  # fmt: skip
-
-
-def _format_reliability(reliability: Reliability) -> str:
-    if reliability.value is None or reliability.interval is None:
-        return f"not defined: {reliability.reason}"
-    low, high = (report.format_value(end, ".2f") for end in reliability.interval)
-    return f"{report.format_value(reliability.value, '.2f')} ({low} to {high})"
-
-
 _NEAR_HUMAN = 0.9
 """The accuracy required for "near human" (Davis et al. 2016, section 7)."""
 
 
-def _make_sections(
-    dataset: Dataset, results: Results, signature: report.Signature
-) -> list[report.Section]:
+def _make_sections(dataset: Dataset, results: Results) -> list[report.Section]:
     over = [
         report.Table(
             "Both halves of a schema",
@@ -185,7 +139,7 @@ def _make_sections(
     over = [table for table in over if table.rows]
     return [
         report.Section("Over all", [report.PageOnly(lambda: _make_opening(results))]),
-        *(_make_test_section(dataset, test, signature) for test in results.tests),
+        *(_make_test_section(dataset, test) for test in results.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
@@ -213,31 +167,17 @@ def _make_opening(results: Results) -> list[report.Block]:
     return [report.Cards(cards), report.Text([note], "note")]
 
 
-def _make_test_section(
-    dataset: Dataset, test: TestResult, signature: report.Signature
-) -> report.Section:
+def _make_test_section(dataset: Dataset, test: TestResult) -> report.Section:
     name = f"Test {test.name}"
     blocks: list[report.Block] = [
-        report.Table(
-            f"{name}: over all",
-            ["figure", "value"],
-            list(_make_summary_rows(test)),
-            test.groups.caution if test.groups else "",
+        replace(
+            next(make_tables(test, f"{name}: over all")),
+            note=test.groups.caution if test.groups else "",
         ),
         make_table(
             f"{name}: scores of the subjects",
             test.people,
             "subject native right asked accuracy ambiguous empty".split(),
-        ),
-        report.Drawing(
-            "Items by people who gave the intended answer.",
-            lambda: list(_draw_test_charts(test)),
-            report.Table(
-                f"{name}: items by people who gave the intended answer",
-                ["intended", "of", "items"],
-                [[right, of, n] for (right, of), n in test.histogram.items()],
-            ),
-            signature,
         ),
         make_table(
             f"{name}: items, those with the least agreement first",
@@ -257,15 +197,6 @@ def _make_test_section(
         f"{format_count(len(test.items), 'item')}: {percent(test.accuracy.value)} of the answers "
         f"are the intended ones ({percent_span(test.accuracy.interval)} %).",
     )
-
-
-def _draw_test_charts(test: TestResult) -> Iterator[report.Svg]:
-    """Yield a histogram for each number of people asked."""
-    for asked in sorted({of for _, of in test.histogram}, reverse=True):
-        items = {right: n for (right, of), n in test.histogram.items() if of == asked}
-        yield report.draw_items_by_correct_count(
-            items, asked, title=f"Test {test.name}, {asked} people"
-        )
 
 
 def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:

@@ -6,7 +6,7 @@ See Davis et al. (2016, section 4).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
 from winosmith.problem import MAX_OPTIONS
-from winosmith.report import percent
+from winosmith.report import percent, points, probability, to_fixed
 from winosmith.response import Response
 from winosmith.results import HIDDEN, Result, computed, shown
 
@@ -186,6 +186,35 @@ def _measure_times(
     return found
 
 
+def _format_levels(levels: Mapping[Level, int]) -> str:
+    return "; ".join(f"{right} of {asked}: {items}" for (right, asked), items in levels.items())
+
+
+def _format_reliability(found: Reliability) -> str:
+    if found.value is None or found.interval is None:
+        return f"not defined: {found.reason}"
+    low, high = (to_fixed(end, ".2f") for end in found.interval)
+    return f"{to_fixed(found.value, '.2f')} ({low} to {high})"
+
+
+_GROUPS: tuple[tuple[str, Callable[[Groups], str]], ...] = (
+    (
+        "native, others",
+        lambda of: (
+            f"{percent(of.means[0])}, {percent(of.means[1])} ({of.native} and {of.others} people)"
+        ),
+    ),
+    (
+        "  difference",
+        lambda of: (
+            f"{points(of.difference)} points; "
+            + ("" if of.welch is None else f"Welch p {probability(of.welch)}, ")
+            + f"permutation p {probability(of.permutation)}"
+        ),
+    ),
+)
+
+
 @dataclass(frozen=True)
 class TestResult(Result):
     """Results of one test.
@@ -210,29 +239,49 @@ class TestResult(Result):
     name: str
     people: tuple[SubjectRow, ...]
     items: tuple[ItemRow, ...]
-    accuracy: Proportion = field(metadata={"key": "share"})
-    deviation: float | None
-    histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
-    chance: _tally.Chance
-    groups: Groups | None
-    without_weakest: ResultsWithoutWeakest | None = field(metadata={"key": "without"})
-    kappa: Reliability
-    alpha: Reliability
+    accuracy: Proportion = field(
+        metadata={"key": "share"}
+        | shown(
+            "answers intended",
+            lambda of: f"{percent(of.value)} ({of.in_words})",
+            _tally.SHOWN_INTERVAL,
+        )
+    )
+    deviation: float | None = field(metadata=shown("deviation of scores", percent))
+    histogram: Mapping[Level, int] = field(
+        metadata=shown("items by intended answers", _format_levels, json=_tally.make_levels_record)
+    )
+    chance: _tally.Chance = field(
+        metadata=shown("guessing", lambda of: f"{percent(of.accuracy)}, {of.right:.1f} items")
+    )
+    groups: Groups | None = field(metadata=shown(*_GROUPS[0], *_GROUPS[1:]))
+    without_weakest: ResultsWithoutWeakest | None = field(
+        metadata={"key": "without"}
+        | shown(
+            "without the weakest",
+            lambda of: f"{percent(of.mean)}, of {of.subjects} ({', '.join(of.omitted)} omitted)",
+            ("  their items", lambda of: _format_levels(of.histogram)),
+            *((f"  {title}", lambda of, form=form: of.groups and form(of.groups))
+              for title, form in _GROUPS),
+        )
+    )  # fmt: skip
+    kappa: Reliability = field(metadata=shown("Fleiss' kappa", _format_reliability))
+    alpha: Reliability = field(metadata=shown("Krippendorff's alpha", _format_reliability))
 
     @property
-    @computed()
+    @computed(**shown("above guessing (0–100 %)", percent))
     def above_chance(self) -> float:
         """The fraction of intended answers above chance, rescaled: 0 is chance, 1 is perfect."""
         return (self.accuracy.value - self.chance.accuracy) / (1 - self.chance.accuracy)
 
     @property
-    @computed(key="same")
+    @computed(key="same", **shown("most frequent answer", percent))
     def most_frequent_fraction(self) -> float:
         """The fraction of answers that equal the item's most frequent answer, 0–1."""
         return sum(item.most_frequent_count for item in self.items) / self.accuracy.n
 
     @property
-    @computed()
+    @computed(**shown("ambiguous (X)"))
     def ambiguous(self) -> int:
         """Number of answers marked X (ambiguous)."""
         return sum(item.ambiguous for item in self.items)

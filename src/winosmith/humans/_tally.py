@@ -17,6 +17,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import Proportion, crossed_proportion, find_possible_counts
 from winosmith.problem import MAX_OPTIONS
+from winosmith.report import percent_span
 from winosmith.response import Response
 from winosmith.results import Result, shown
 
@@ -239,6 +240,9 @@ def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Propor
     together = what if problems is None else problems[what]
     return crossed_proportion(is_correct[who, what], who, together)
 
+
+SHOWN_INTERVAL = ("95 % interval", lambda of: percent_span(of.interval))
+"""Column with the interval of an accuracy; see `results.shown`."""
 
 _FAST, _SLOW = 0.5, 2.0
 """Multiples of the median time per question at which a subject is flagged. The one fast subject of
