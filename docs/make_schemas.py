@@ -214,15 +214,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
     "data list": Printed(sets=list[Record]),
     "debias": Printed(**_FILTER, kept=int, dropped=int, parameters=Record, signature=str),
     "demo": _BUILD,
-    "embed": Printed(
-        file=str,
-        problems=int,
-        width=int,
-        signature=str,
-        finetuning=NotRequired[Record],
-        train_ids=NotRequired[list[str]],
-        dev_ids=NotRequired[list[str]],
-    ),
+    "embed": Printed(file=str, problems=int, width=int, signature=str),
     "evolve": Printed(
         roots=int,
         sources=dict[str, list[str]],

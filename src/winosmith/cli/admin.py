@@ -36,7 +36,6 @@ COMMANDS = {
     "test": "manage human tests on the site",
     "study": "manage paid studies with workers of crowd markets",
     "invite": "create a one-time link for a contributor, judge, moderator or admin",
-    "models": "show the state of the site's models, and retry failed predictions",
 }
 
 _OTHER_LOCATIONS = {
@@ -155,47 +154,6 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
     except Person.DoesNotExist:
         raise InputError(f"there is no account {name!r}; check the name") from None
     echo(f"{address.rstrip('/')}{path}")
-
-
-@click.command("models")
-@site_argument
-@click.option(
-    "--retry", metavar="NAME", help="Model whose failed and timed-out predictions are retried."
-)
-@pass_site
-def models(site: Site, retry: str | None) -> None:
-    """Show the state, progress, speed and errors of the models on the site in DIR.
-
-    Only this command, not the site, shows the full reason why a model can't be loaded.
-    """
-    from winosmith.web.predict import asking
-    from winosmith.web.predict.process import get_fault_path
-
-    known = asking.get_current_models()
-    if retry is not None:
-        found = next((model for model in known if model.name == retry), None)
-        if found is None:
-            names = ", ".join(model.name for model in known) or "none"
-            raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
-        count = asking.retry_failed_predictions(found)
-        echo(f"{format_count(count, 'prediction')} of {retry} will be retried")
-        return
-    if not known:
-        echo("The site has no models, or was never served with any.")
-    for one in asking.list_model_statuses(known):
-        model = one["model"]
-        speed = "" if one["seconds"] is None else f", {one['seconds']:.3g} s each"
-        echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
-        echo(f"  {one['state']}")
-        echo(f"  {one['done']:,} of {one['total']:,} predicted{speed}")
-        if one["late"] or one["failed"]:
-            echo(
-                f"  {one['late']:,} timed out, {one['failed']:,} failed; retry with: winosmith "
-                f"admin models {site.folder} --retry {model.name}"
-            )
-        path = get_fault_path(site.folder, model.name)
-        if model.fault and path.exists():
-            echo(f"  {path.read_text('utf-8').strip()}")
 
 
 @click.command("backup")

@@ -306,7 +306,6 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
     """Load a model and register it; if this fails, store the reason and return None."""
     from winosmith import practice, study
 
-    fault = get_fault_path(site.folder, rule.name)
     try:
         made = study.make_solver(
             rule,
@@ -321,17 +320,10 @@ def _load_model(site: Site, rule: SolverRule) -> LoadedModel | None:
         model = asking.register_revision(rule, made)
     except Exception as error:  # noqa: BLE001 - whatever it is, the site continues
         _LOG.error("the model %s can't be loaded: %s: %s", rule.name, type(error).__name__, error)
-        fault.write_text(f"{error or type(error).__name__}\n")
         with suppress(Exception):
             asking.update_model(rule.name, fault=asking.NOT_LOADED)
         return None
-    fault.unlink(missing_ok=True)
     return LoadedModel(site, rule, made, model)
-
-
-def get_fault_path(folder: Path, model_name: str) -> Path:
-    """Return the path of the file that shows admins why a model can't be loaded."""
-    return folder / MODEL_FOLDER / f"{model_name}.fault"
 
 
 class ModelProcess(Child):
