@@ -85,8 +85,7 @@ def test_columns_are_shown_with_the_options_that_name_them(cli):
     ("rules", "message"),
     [
         ("leak,cues=3pt", "unknown rule 'cues=3pt' (did you mean cue=3pt?); use cue=3pt, "
-         "probe=3pt, borderline, duplicates, contradictions, leak, options, unfilled, refused, "
-         "licence, canary"),
+         "probe=3pt, borderline, duplicates, contradictions, leak, options, unfilled, refused"),
         ("cue", "unknown rule 'cue'"),
         ("cue=3%", "unknown rule 'cue=3%'"),
         ("duplicates=3", "unknown rule 'duplicates=3'"),

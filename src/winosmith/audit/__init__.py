@@ -41,7 +41,7 @@ from winosmith.audit._probes import Probe, Word, fit_probes
 from winosmith.audit._repair import CueChange, Repair, repair
 from winosmith.audit._repaired import explain_repair, render_repair, repair_splits, repair_to_folder
 from winosmith.audit._report import make_sections, make_title, make_verdict, render_page
-from winosmith.audit._review import Declarations, Review, find_declarations, review
+from winosmith.audit._review import Review, review
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._thinning import (
     LIMIT,
@@ -79,7 +79,6 @@ __all__ = [
     "Cue",
     "CueChange",
     "CueScore",
-    "Declarations",
     "DoubtedKeys",
     "Finding",
     "Items",
@@ -107,7 +106,6 @@ __all__ = [
     "draw_check",
     "estimate_wrong_keys",
     "explain_repair",
-    "find_declarations",
     "fit_probes",
     "format_annotations",
     "format_job_summary",

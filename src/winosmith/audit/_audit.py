@@ -19,7 +19,7 @@ from winosmith.audit._cues import CUES, Cue, make_class_cues
 from winosmith.audit._findings import Finding, parse_rules
 from winosmith.audit._items import MIN_BLOCKS, Items, Step, make_reporter
 from winosmith.audit._probes import PARTS, Probe, fit_probes
-from winosmith.audit._review import Declarations, find_shared_items, review
+from winosmith.audit._review import find_shared_items, review
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import FOREIGN_ANSWERS, triage
 from winosmith.data import Place
@@ -146,8 +146,6 @@ class Audit(Result):
     ) -> tuple[Finding, ...]:
         """Return the findings that are not in the baseline, starting with rule violations (errors).
 
-        A missing licence or canary is a finding only if a rule requires them.
-
         Args:
             rules: see `failures`.
             baseline: the `points` of an earlier audit's findings by id. These findings are omitted,
@@ -165,7 +163,7 @@ class Audit(Result):
             if limits and one.points >= min(limits):
                 if known_points.get(one.id, -1.0) < min(limits):
                     errors.append(replace(one, level="error"))
-            elif one.id not in known_points and one.rule not in _findings.DECLARATION_RULES:
+            elif one.id not in known_points:
                 others.append(one)
         return (*errors, *others)
 
@@ -180,7 +178,6 @@ class Audit(Result):
                 with different keys. `leak`: a field gives answers away, or splits share items.
                 `options`: items with options that differ only in case or a final mark. `unfilled`:
                 items with an unfilled template field. `refused`: records that are not items.
-                `licence`, `canary`: no licence or no canary is declared.
             baseline: see `get_new_findings`.
 
         Raises:
@@ -210,7 +207,6 @@ def audit(
     embedder: TextEmbedder | None = None,
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
-    declared: Mapping[str, Declarations] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
     sample: int = 0,
     step: Step = lambda _: None,
@@ -228,7 +224,6 @@ def audit(
         refused: for each split, the records of its file that are not items.
         answers: answers of models, by the models' names. The ids of items must be unique across the
             splits.
-        declared: licence and canary of each split; see `find_declarations`.
         places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
             0 for all. Cues always see all items.
@@ -289,7 +284,6 @@ def audit(
                 found,
                 tuple((refused or {}).get(name, ())),
                 models,
-                (declared or {}).get(name),
                 (places or {}).get(name, {}),
                 len(seen) if probed and seen is not items else 0,
             )

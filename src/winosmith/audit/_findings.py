@@ -154,8 +154,6 @@ RULES = {
     "borderline": "cues for which the random draws are too few to decide whether they are flagged",
     **{check.rule: check.title for check in CHECKS if check.rule},
     "shared": "items that occur in several splits",
-    "licence": "files without a declared licence",
-    "canary": "files without a declared canary",
 }
 """Description of each kind of finding, in the order of the report."""
 
@@ -169,8 +167,6 @@ RULE_FORMS = {
 }
 """An example of each rule of `Audit.failures`."""
 
-DECLARATION_RULES = ("licence", "canary")
-_NOTE_RULES = ("borderline", *DECLARATION_RULES)
 INDIVIDUAL_RULES = ("cue", "probe", "borderline", "leak")
 """Rules whose findings `Audit.failures` reports one by one."""
 
@@ -201,9 +197,6 @@ def iter_findings(part: SplitAudit) -> Iterator[Finding]:
             for item in ids[1:] or ids:
                 text = check.template.format(part.get_label(item), part.get_label(ids[0]))
                 yield make_finding(part, check.rule, text, item)
-    for what in DECLARATION_RULES:
-        if not getattr(part.declared, what, None):
-            yield make_finding(part, what, f"no {what} is declared", "", "")
 
 
 def make_finding(
@@ -221,7 +214,7 @@ def make_finding(
         if problem is not None:
             options = sorted(map(normalize_tokens, problem.options))
             content = [normalize_tokens(problem.sentence), options]
-    level: Level = "note" if rule in _NOTE_RULES else "warning"
+    level: Level = "note" if rule == "borderline" else "warning"
     path = Path(place.path) if place else None
     if path and path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())

@@ -356,15 +356,6 @@ def _make_check_blocks(audit: Audit) -> Iterator[report.Block]:
             without = [part.get_label(p.id) for p in part.dataset if p.answer is None]
             examples = report.join_names(without, 3)
             rows.append([f"{name}: items without a key", review.withheld_count, examples])
-        if 0 < review.unlicensed_count < len(part.dataset):
-            rows.append([f"{name}: items without a licence", review.unlicensed_count, None])
-        for what in ("licence", "canary") if part.declared else ():
-            said = getattr(part.declared, what)
-            absent.append(
-                f"{what.capitalize()} of {name}: {said[0]} ({said[1]})."
-                if said
-                else f"No {what} is declared for {name}, in the file or in a card next to it."
-            )
     for (one, other), pairs in audit.labelled_shared.items():
         items = len({item for _, item in pairs})
         rows.append(

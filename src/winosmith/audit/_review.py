@@ -1,4 +1,4 @@
-"""Check a data set for flaws other than cues: options, copies, fields, splits and declarations."""
+"""Check a data set for flaws other than cues: options, copies, fields and splits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from pathlib import Path
 from sys import intern
 from typing import Any
 
@@ -16,7 +14,6 @@ import numpy as np
 from winosmith import formats
 from winosmith.audit._items import Step, make_reporter
 from winosmith.blocks import find_copies as rows_of_copies, normalize_tokens
-from winosmith.data import strip_sheet, unpack
 from winosmith.dataset import Dataset
 from winosmith.lookalikes import PartnerCollector, find_pairs, make_jaccard_threshold
 from winosmith.metrics import Copies, Leak, find_copies, find_leaks, iterate_columns
@@ -34,88 +31,8 @@ MAX_NEAR_DUPLICATES = 20
 MAX_LISTED_IDS = 5
 """Maximum number of ids in the record of each finding."""
 
-
-_CARD_NAMES = (
-    "readme*",
-    "datasheet*",
-    "licen[cs]e*",
-    "copying*",
-    "canary*",
-    "*info*.json",
-    "croissant*",
-)
-"""Names of files, in lower case, that describe a data set in the same folder."""
-
-_GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
-"""The word "canary", followed by a GUID within 80 characters. See Srivastava et al. (2022,
-BIG-bench)."""
-
-_LICENCE = re.compile(
-    r"""^\W*licen[cs]e\W*:\s*["'*]*([^"'*\n,{\[]+)|^\#+\s*licen[cs](?:e|ing)\b[^\n]*\n+([^\n]+)""",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A licence in a card: "license: mit", "- **License:** MIT", "## License" and the line after it."""
-
 _FINAL_PUNCTUATION = " .,;:"
 """Final characters that are ignored when options are compared."""
-
-
-def _make_declaration_record(declared: tuple[str, str] | None) -> dict[str, str] | None:
-    return declared and dict(zip(("says", "where"), declared, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Declarations(Result):
-    """The licence and the canary declared in a file, or in a card next to it.
-
-    Attributes:
-        licence: text of the licence and name of the file; None if no licence is declared.
-        canary: GUID of the canary string, which reveals the data set in training data, and name of
-            the file; None if no canary is declared.
-    """
-
-    licence: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
-    canary: tuple[str, str] | None = field(metadata={"json": _make_declaration_record})
-
-
-def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Declarations:
-    """Find a licence and a canary in a file, its items, and the cards next to it.
-
-    Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
-    parent folder if the folder is `data`.
-
-    Args:
-        path: path of the file.
-        dataset: items of the file, whose `origin` may state a licence.
-    """
-    path = Path(strip_sheet(str(path))).absolute()
-    folders = [path.parent, *([path.parent.parent] if path.parent.name == "data" else [])]
-    cards = [
-        file
-        for folder in folders
-        for file in sorted(folder.iterdir())
-        if file != path
-        and file.is_file()
-        and any(fnmatchcase(file.name.lower(), card) for card in _CARD_NAMES)
-    ]
-    texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
-    stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
-    licence = (", ".join(sorted(stated)), "its items") if stated else _find_licence(texts)
-    whole = b"\n".join(file.raw for file in unpack(path)).decode("utf-8", errors="replace")
-    marks = ((_CANARY.search(text), name) for name, text in ({path.name: whole} | texts).items())
-    return Declarations(licence, next(((mark[1], name) for mark, name in marks if mark), None))
-
-
-def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
-    for name, text in texts.items():
-        if fnmatchcase(name.lower(), "licen[cs]e*") or name.lower().startswith("copying"):
-            first = next(filter(None, map(str.strip, text.splitlines())), None)
-            if first:
-                return first, name
-        if found := _LICENCE.search(text):
-            return (found[1] or found[2]).strip(), name
-    return None
 
 
 def _make_ids_metadata(key: str) -> dict[str, Any]:
@@ -136,7 +53,6 @@ class Review(Result):
             that have the same options. One of the keys may be wrong, or a different word changes
             the answer.
         leaks: fields that give the answer away; None if there are too few items.
-        unlicensed_count: number of items without a licence.
         withheld_count: number of items without a key.
     """
 
@@ -151,7 +67,6 @@ class Review(Result):
         metadata=_make_ids_metadata("near_duplicates_that_differ")
     )
     leaks: tuple[Leak, ...] | None
-    unlicensed_count: int = field(metadata={"key": "without_licence"})
     withheld_count: int = field(metadata={"key": "without_key"})
 
 
@@ -197,7 +112,6 @@ def review(
         tuple((one.id, other.id) for one, other in alike),
         (*with_same_options, *others),
         leaks and tuple(leak for leak in leaks if leak.field != "options"),
-        sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
 

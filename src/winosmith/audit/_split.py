@@ -9,7 +9,7 @@ from functools import cached_property
 from winosmith.audit._battery import Battery, CueScore, format_p_value, format_percent
 from winosmith.audit._items import Items
 from winosmith.audit._probes import Probe
-from winosmith.audit._review import Declarations, Review
+from winosmith.audit._review import Review
 from winosmith.audit._triage import Triage
 from winosmith.data import Place
 from winosmith.dataset import ColumnRoles, Dataset
@@ -33,7 +33,6 @@ class SplitAudit(Result):
         review: the other findings.
         refused: location of each record that is not an item, with the reason.
         triage: the findings from models' answers; None if no model answered this split.
-        declared: the licence and the canary of the split; None if its file is unknown.
         places: the known locations of items by id, and of the refused records.
         sampled: size of the sample that the probes saw; 0 if they saw all items.
     """
@@ -48,7 +47,6 @@ class SplitAudit(Result):
         default=(), metadata={"json": lambda left: {"count": len(left), "examples": left[:5]}}
     )
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
-    declared: Declarations | None = None
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
     sampled: int = field(default=0, metadata=IF_ANY)
 

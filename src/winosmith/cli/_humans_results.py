@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -11,11 +10,11 @@ import click
 
 from winosmith import formats, humans, report
 from winosmith.cli import _options
-from winosmith.cli._output import Output, Rows, print_table
+from winosmith.cli._output import Output, Rows, print_blocks
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError
-from winosmith.humans import CrossFit, Results, Rules, Selection, TestResult
+from winosmith.humans import CrossFit, Results, Rules, TestResult
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import dump_json
 from winosmith.report import percent, percent_span, signature_of
@@ -221,10 +220,6 @@ def _make_passages(dataset: Dataset, test: TestResult) -> list[report.Block]:
     return [report.Passages("What people read instead", flagged, note)] if flagged else []
 
 
-_LISTED_REASONS = 10
-"""Maximum number of printed reasons, starting with the most frequent."""
-
-
 @click.command("select")
 @_options.data_argument()
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
@@ -293,57 +288,12 @@ def select_problems(**options: Any) -> None:
         folder.write_lines("report.json", [dump_json(report) + "\n"])
         say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
     if not print_json_if_requested(report):
-        _print_selection(found, fit, len(dataset))
-        echo(f"\n{signature}")
-
-
-def _print_selection(chosen: Selection, fit: CrossFit | str, problems: int) -> None:
-    counts = (
-        f"{len(chosen.rows)} of {problems} problems are chosen; {chosen.suitable_count} are sound"
-    )
-    echo(f"{counts}\n", bold=True)
-    print_table(
-        "People who gave the intended answer",
-        ("intended", "of", "problems"),
-        [(right, of, count) for (right, of), count in chosen.levels.items()],
-    )
-    print_table(
-        "Both halves of the chosen schemas, by people who gave the intended answer",
-        ("half", "other half", "schemas"),
-        [
-            (*(f"{right} of {of}" for right, of in both), count)
-            for both, count in chosen.schemas.items()
-        ],
-    )
-    reasons = Counter(_generalise(left.reason) for left in chosen.filtered.dropped).most_common()
-    print_table(
-        "Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_LISTED_REASONS]]
-    )
-    if chosen.answers:
-        echo(
-            f"Agreement in the selection's answers:   {percent(chosen.naive_accuracy, 2)} "
-            f"({chosen.right} of {chosen.answers}; optimistic)"
-        )
-    if isinstance(fit, str):
-        echo(f"Agreement among held-out people:       unknown\n  ({fit})")
-        return
-    low, high = fit.agreement.interval
-    echo(
-        f"Agreement among held-out people:       {percent(fit.agreement.value, 2)} "
-        f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
-    )
-    share = percent(fit.kept_fraction, 0)
-    echo(f"Without one fold, {share} of the problems are still chosen, on average.")
-
-
-def _generalise(reason: str) -> str:
-    """Remove the details of one problem from a reason, so that equal reasons can be counted."""
-    if "gave the intended answer" in reason:
-        is_other = reason.startswith("its other")
-        return "its other half is not sound" if is_other else "too few gave the intended answer"
-    if reason.startswith("the other half of"):
-        return "the other half is chosen"
-    return reason
+        print_blocks(make_tables(found, "Selection"))
+        if isinstance(fit, str):
+            echo(f"Agreement among held-out people: unknown ({fit})\n")
+        else:
+            print_blocks(make_tables(fit, "Cross-fitting"))
+        echo(signature)
 
 
 _README = """# Released test materials

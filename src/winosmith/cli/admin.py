@@ -31,8 +31,7 @@ COMMANDS = {
     "restore": "restore a site from an archive to a new folder",
     "erase-again": "repeat the erasures that were made after the backup",
     "export": "export all data as files: problems, judgements, states, the log",
-    "import": "import problems, or published sentences for comparison",
-    "gold": "import gold questions, which check attention",
+    "import": "import problems, gold questions, or published sentences for comparison",
     "test": "manage human tests on the site",
     "study": "manage paid studies with workers of crowd markets",
     "invite": "create a one-time link for a contributor, judge, moderator or admin",
@@ -252,9 +251,10 @@ def export(site: Site, out: str, public: bool) -> None:
 @click.command("import")
 @site_argument
 @_options.data_argument("file")
-@click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
-              help="How to use the problems: judge them, accept them without judging, or only "
-              "compare new sentences with them.")  # fmt: skip
+@click.option("--as", "as_", required=True,
+              type=click.Choice(["judging", "valid", "gold", "published"]),
+              help="How to use the problems: judge them, accept them without judging, check the "
+              "attention of judges, or only compare new sentences with them.")  # fmt: skip
 @click.option(
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
@@ -265,7 +265,7 @@ def export(site: Site, out: str, public: bool) -> None:
 def import_(
     site: Site,
     file: str,
-    as_: str,
+    as_: Any,
     source: str | None,
     embargo: bool,
     new_ids: bool,
@@ -274,6 +274,10 @@ def import_(
 
     People can use the site in the meantime. Existing problems stay unchanged. If the import is
     interrupted, run the same command again to resume it.
+
+    Gold questions are never part of the data. Each needs an answer and, in its extra,
+    `gold.explanation`: the reason for the answer, which judges read afterwards. `gold.attention`
+    marks a sentence that states its answer.
     """
     dataset = _options.read_data(file)
     if as_ == "published":
@@ -294,7 +298,7 @@ def import_(
         ):
             made = importing.import_problems(
                 dataset,
-                "judging" if as_ == "judging" else "valid",
+                as_,
                 embargo=embargo,
                 on_progress=lambda done: advance(done, ""),
             )
@@ -321,26 +325,3 @@ def _add_lines_to_errors(file: str, dataset: Dataset) -> Iterator[None]:
         lines = formats.scan(file, **_options.get_reading_arguments()).line_numbers
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(unfit.reason, file, line) from None
-
-
-@click.command("gold")
-@site_argument
-@_options.data_argument("file")
-@_options.new_ids_option
-@_options.format_option
-@pass_site
-def gold(site: Site, file: str, new_ids: bool) -> None:
-    """Add the problems of FILE as gold questions, which check the attention of judges.
-
-    Each needs an answer and, in its extra, `gold.explanation`: the reason for the answer, which
-    judges read afterwards. `gold.attention` marks a sentence that states its answer. Gold
-    questions are never part of the data.
-    """
-    from winosmith.web import importing
-
-    dataset = _options.read_data(file)
-    if new_ids:
-        dataset = importing.assign_new_ids(dataset, site.secret)
-    with _add_lines_to_errors(file, dataset):
-        made = importing.import_problems(dataset, "gold")
-    echo(f"{made.added:,} new, {made.known:,} already there")

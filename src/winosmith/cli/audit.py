@@ -309,10 +309,9 @@ def _read_splits(options: Options) -> tuple[dict[str, Dataset], list[int], dict[
     data, pool = options["data"], options["pool"]
     splits: dict[str, Dataset] = {}
     omitted: list[int] = []
-    details: dict[str, dict[str, Any]] = {"refused": {}, "declared": {}, "places": {}}
+    details: dict[str, dict[str, Any]] = {"refused": {}, "places": {}}
     differ = pool or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if pool else data:
-        first = path[0] if pool else path
         whole = os.path.commonpath(map(os.path.abspath, path)) if pool else path
         name = formats.stem(whole) if differ else whole
         contents = _read_contents(path, options)
@@ -322,8 +321,6 @@ def _read_splits(options: Options) -> tuple[dict[str, Dataset], list[int], dict[
         refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
         places = dict(zip(splits[name].ids, contents.places, strict=True))
         details["refused"][name], details["places"][name] = [*refused], places | refused
-        if not is_address(first):
-            details["declared"][name] = audit.find_declarations(first, splits[name])
     return splits, omitted, details
 
 

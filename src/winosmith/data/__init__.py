@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from winosmith.data._bytes import find_files, is_address, stem, unpack
+from winosmith.data._bytes import find_files, is_address, stem
 from winosmith.data._delimited import Delimited
 from winosmith.data._json import (
     Record,
@@ -62,5 +62,4 @@ __all__ = [
     "read_table",
     "stem",
     "strip_sheet",
-    "unpack",
 ]

@@ -186,10 +186,6 @@ def _measure_times(
     return found
 
 
-def _format_levels(levels: Mapping[Level, int]) -> str:
-    return "; ".join(f"{right} of {asked}: {items}" for (right, asked), items in levels.items())
-
-
 def _format_reliability(found: Reliability) -> str:
     if found.value is None or found.interval is None:
         return f"not defined: {found.reason}"
@@ -249,7 +245,9 @@ class TestResult(Result):
     )
     deviation: float | None = field(metadata=shown("deviation of scores", percent))
     histogram: Mapping[Level, int] = field(
-        metadata=shown("items by intended answers", _format_levels, json=_tally.make_levels_record)
+        metadata=shown(
+            "items by intended answers", _tally.format_levels, json=_tally.make_levels_record
+        )
     )
     chance: _tally.Chance = field(
         metadata=shown("guessing", lambda of: f"{percent(of.accuracy)}, {of.right:.1f} items")
@@ -260,7 +258,7 @@ class TestResult(Result):
         | shown(
             "without the weakest",
             lambda of: f"{percent(of.mean)}, of {of.subjects} ({', '.join(of.omitted)} omitted)",
-            ("  their items", lambda of: _format_levels(of.histogram)),
+            ("  their items", lambda of: _tally.format_levels(of.histogram)),
             *((f"  {title}", lambda of, form=form: of.groups and form(of.groups))
               for title, form in _GROUPS),
         )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -29,13 +29,20 @@ from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, InputError
 from winosmith.humans import _tally
 from winosmith.humans._sheet import make_text_key
-from winosmith.humans._tally import Level, Tally, measure_accuracy, tally
+from winosmith.humans._tally import (
+    SHOWN_INTERVAL,
+    Level,
+    Tally,
+    format_levels,
+    measure_accuracy,
+    tally,
+)
 from winosmith.metrics import Proportion, find_clusters
 from winosmith.options import Count, Fraction, OrFalse, TwoOrMore, checked, declaration
 from winosmith.problem import Extra
-from winosmith.report import percent
+from winosmith.report import format_value, percent
 from winosmith.response import Response
-from winosmith.results import HIDDEN, Result, computed
+from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
 Chosen = npt.NDArray[np.bool_]
@@ -92,6 +99,24 @@ def find_unsuitable_problems(dataset: Dataset, counts: Tally, rules: Rules) -> d
     return lonely | halves | reasons
 
 
+def _count_reasons(reasons: Mapping[str, str]) -> str:
+    """Count the omitted problems by reason, without the details of single problems."""
+
+    def generalise(reason: str) -> str:
+        if "gave the intended answer" in reason:
+            is_other = reason.startswith("its other")
+            return "its other half is not sound" if is_other else "too few gave the intended answer"
+        is_chosen = reason.startswith("the other half of")
+        return "the other half is chosen" if is_chosen else reason
+
+    counts = Counter(map(generalise, reasons.values())).most_common()
+    return "; ".join(f"{count}: {reason}" for reason, count in counts)
+
+
+def _format_halves(schemas: Mapping[tuple[Level, Level], int]) -> str:
+    return "; ".join(f"{a} of {m} and {b} of {n}: {k}" for ((a, m), (b, n)), k in schemas.items())
+
+
 @dataclass(frozen=True)
 class Selection(Result):
     """A reliable subset.
@@ -109,30 +134,38 @@ class Selection(Result):
 
     filtered: Filtered = field(metadata=HIDDEN)
     rows: tuple[int, ...] = field(metadata=HIDDEN)
-    suitable_count: int
-    right: int
-    answers: int
+    suitable_count: int = field(metadata=shown("sound problems"))
+    right: int = field(metadata=shown("intended answers"))
+    answers: int = field(metadata=shown("all answers"))
     levels: dict[Level, int] = field(
-        metadata={"json": lambda levels: [[*level, count] for level, count in levels.items()]}
+        metadata=shown(
+            "problems by intended answers",
+            format_levels,
+            json=lambda levels: [[*level, count] for level, count in levels.items()],
+        )
     )
     schemas: dict[tuple[Level, Level], int] = field(
-        metadata={"json": lambda pairs: [[*a, *b, count] for (a, b), count in pairs.items()]}
+        metadata=shown(
+            "schemas by both halves",
+            _format_halves,
+            json=lambda pairs: [[*a, *b, count] for (a, b), count in pairs.items()],
+        )
     )
 
     @property
-    @computed()
+    @computed(**shown("chosen problems", len))
     def chosen(self) -> tuple[str, ...]:
         """The ids of the chosen problems."""
         return self.filtered.kept.ids
 
     @property
-    @computed()
+    @computed(**shown("agreement (optimistic)", ".2%"))
     def naive_accuracy(self) -> float:
         """The accuracy on the chosen problems, 0–1; it is too optimistic, see `cross_fit`."""
         return self.right / self.answers if self.answers else 0.0
 
     @property
-    @computed(key="left_out")
+    @computed(key="left_out", **shown("omitted problems", _count_reasons))
     def omission_reasons(self) -> dict[str, str]:
         """The reason for omitting each problem that was not chosen, by problem id."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
@@ -323,10 +356,21 @@ class CrossFit(Result):
             means that the choice depends strongly on who was asked.
     """
 
-    agreement: Proportion = field(metadata={"json": "flat"})
-    folds: int
-    sizes: tuple[int, ...]
-    kept_fraction: float = field(metadata={"key": "kept"})
+    agreement: Proportion = field(
+        metadata=shown(
+            "agreement among held-out people",
+            lambda of: format_value(of.value, ".2%"),
+            SHOWN_INTERVAL,
+            json="flat",
+        )
+    )
+    folds: int = field(metadata=shown("folds"))
+    sizes: tuple[int, ...] = field(
+        metadata=shown("problems per fold", lambda of: ", ".join(map(str, of)))
+    )
+    kept_fraction: float = field(
+        metadata={"key": "kept"} | shown("also chosen without a fold", ".0%")
+    )
 
 
 @checked

@@ -241,6 +241,10 @@ def measure_accuracy(is_correct: Floats, problems: Ints | None = None) -> Propor
     return crossed_proportion(is_correct[who, what], who, together)
 
 
+def format_levels(levels: Mapping[Level, int]) -> str:
+    return "; ".join(f"{right} of {asked}: {items}" for (right, asked), items in levels.items())
+
+
 SHOWN_INTERVAL = ("95 % interval", lambda of: percent_span(of.interval))
 """Column with the interval of an accuracy; see `results.shown`."""
 
