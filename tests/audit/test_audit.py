@@ -209,7 +209,7 @@ def test_page_reports_too_few_items_for_probes_and_classes():
     html = _render(data, cues=audit.CUES[:6], draws=39)
     assert "No model was tried on mine (40 blocks of 40 items)" in html
     assert "form 40 blocks" not in html
-    assert "The options are classes (no, yes)" in html
+    assert "if they are classes, use equal numbers of each" in html
 
 
 def test_page_counts_blocks_of_items_that_are_not_duplicates():

@@ -94,6 +94,10 @@ def test_first_suspects_and_random_other_items_are_drawn():
     assert draw_check(data, suspects, 16, seed=1) == draw_check(data, suspects, 16, seed=1)
     (alone,) = draw_check(data, (), 20).strata
     assert (alone.name, alone.items, alone.drawn) == ("all items", 60, 20)
+    (first, _) = draw_check(data, _suspects(["item3", "item4"]), 20, suspect_count=1).strata
+    assert first.name == "the first 1 suspect"
+    with pytest.raises(DataError, match="all 10 checked items would be suspects"):
+        draw_check(data, _suspects(data.ids), 10, suspect_count=10)
     with pytest.raises(DataError, match="use 10 or more"):
         draw_check(_items(9), (), 20)
 

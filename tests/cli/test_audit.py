@@ -12,7 +12,6 @@ from tests.cli.conftest import Cli
 from tests.web import serving
 from tests.web.conftest import prepared_site  # noqa: F401
 from winosmith import Problem, formats
-from winosmith.humans import make_sheets
 
 QUICK = "--draws 19 --no-probes"
 
@@ -123,41 +122,30 @@ def doubted(cli: Cli) -> str:
     return f"quiz.csv {QUICK} --answers answers.csv"
 
 
-def test_suspects_become_a_test_sheet(doubted, cli):
-    assert "q4 (quiz.csv:6) " in cli(f"audit {doubted} --to-sheet suspects.jsonl")
-    assert "Wrote suspects.jsonl (2 problems)" in cli.err
-    (sheet,) = make_sheets(formats.read("suspects.jsonl")).sheets
-    assert {"".join(item.text): item.options for item in sheet.items} == {
-        "What is number 4? _": ("a4", "b4", "c4"),
-        "What is __init__? _": ("a7", "b7", "c7"),
-    }
-
-
-def test_suspects_are_sent_to_judges_of_a_site_once(
+def test_suspects_are_sent_to_judges_of_a_site(
     doubted,
     prepared_site,  # noqa: F811
     tmp_path,
 ):
     """They are under embargo there. An item with a second blank can't be sent, and is reported."""
     site = serving.made(prepared_site, tmp_path / "site", {}, None)
-    asked = ("audit", *doubted.split(), "--to-judge", str(site.folder))
-    told, again = (forking.run(asked, site.environment).stderr for _ in range(2))
-    assert "Not sent to judges: q7 (quiz.csv:9): it contains another '_'" in told
-    assert "Added to the site for judging: 1; already there: 0." in told
-    assert "Added to the site for judging: 0; already there: 1." in again
+    asked = f"audit {doubted} --check 10 --suspects 9 --to-judge {site.folder}"
+    told = forking.run(asked.split(), site.environment).stderr
+    assert "10 of 30 items, among them the first 2 suspects" in told
+    assert "Not sent to the site: q7: it contains another '_'" in told
+    assert "Added to the site for judging: 9; already there: 0." in told
     site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
-    (waiting,) = formats.read(tmp_path / "out/private/problems.jsonl")
-    assert (waiting.sentence, waiting.answer) == ("What is number 4? _", 1)
-    assert waiting.embargo
-    assert waiting.extra == {"audit.id": "q4", "audit.set": "quiz"}
+    waiting = {p.sentence: p for p in formats.read(tmp_path / "out/private/problems.jsonl")}
+    assert waiting["What is number 4? _"].answer == 1
+    assert all(problem.embargo for problem in waiting.values())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("other.csv {}", "two of the files contain the id 'q4'; audit the"),
-        ("quiz.csv --to-sheet s.jsonl", "need models' answers"),
-        ("{} --to-judge .", "contains no site"),
+        ("{} --to-judge .", "need a sample; add --check N"),
+        ("{} --check 10 --to-judge .", "contains no site"),
     ],
 )
 def test_suspects_without_unique_ids_answers_or_a_site_are_refused(
@@ -326,7 +314,7 @@ def test_outputs_do_not_overwrite_inputs_or_other_files(longest, cli):
     assert "exists and is not an HTML page" in cli.refused(f"{audit} --out other.html")
     said = cli.refused(f"{audit} --out longest.jsonl")
     assert "The output is an HTML page; name it 'longest.html'." in said
-    files = "--answers longest.jsonl --to-sheet longest.jsonl"
+    files = "--todo longest.jsonl"
     assert "; use another name" in cli.refused(f"{audit} {files}")
     assert longest.read_bytes() == before
     for _ in range(2):

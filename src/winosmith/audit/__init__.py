@@ -58,7 +58,6 @@ from winosmith.audit._triage import (
     ModelAnswers,
     Suspect,
     Triage,
-    make_problems_for_people,
     triage,
 )
 
@@ -114,7 +113,6 @@ __all__ = [
     "make_check_record",
     "make_class_cues",
     "make_problems_for_judges",
-    "make_problems_for_people",
     "make_reporter",
     "make_sections",
     "make_title",

@@ -376,7 +376,11 @@ _ADVICE = {
 """Advice on avoiding an artifact, by a regular expression that matches the names of its cues."""
 
 
-def get_advice(cue: str) -> str:
+def get_advice(cue: str, about: str = "content") -> str:
+    if about == "position":
+        return "Shuffle the options or, if they are classes, use equal numbers of each"
+    if about == "class":
+        return "Write such texts for the other labels as well"
     advice = (text for pattern, text in _ADVICE.items() if re.search(pattern, cue))
     return next(advice, "Make the other options similar to the key in this respect")
 

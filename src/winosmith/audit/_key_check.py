@@ -35,16 +35,18 @@ import numpy as np
 from pydantic import Field
 
 from winosmith import formats
-from winosmith.audit._triage import Suspect, make_problems_for_people
+from winosmith.audit._triage import Suspect
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError
 from winosmith.formats import Erratum
+from winosmith.humans import LETTERS
 from winosmith.options import declaration, from_table
-from winosmith.problem import Extra
+from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import parse_json
 from winosmith.report import percent_span
 from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
+from winosmith.text import format_count
 
 CHECKS_PER_SUSPECT = 4
 """One in this many checked items is a suspect."""
@@ -56,6 +58,8 @@ _TAIL = 0.025
 """Maximum probability that a sum of lower limits is too high, or a sum of upper limits too low."""
 
 _MIN_AGREEING_JUDGES = 2
+
+_MAX_SITE_OPTIONS = 5
 
 Verdict = Literal["wrong", "sound", "undecided"]
 
@@ -136,6 +140,7 @@ def draw_check(
     *,
     seed: int = 0,
     planted: Sequence[float] = (),
+    suspect_count: int | None = None,
 ) -> KeyCheck:
     """Draw a sample of items whose keys people will check.
 
@@ -149,9 +154,10 @@ def draw_check(
         seed: random seed of the sample and of its order.
         planted: ranks of planted wrong keys, as the fraction of untouched items that rank higher,
             0–1; empty if unknown.
+        suspect_count: maximum number of suspects among the checks; by default a quarter of them.
 
     Raises:
-        DataError: fewer than 10 items would be drawn.
+        DataError: fewer than 10 items would be drawn, or all of them would be suspects.
 
     >>> from winosmith import Problem
     >>> data = Dataset(Problem(f"q{at}", f"Which is {at}? _", ("a", "b"), 0) for at in range(90))
@@ -164,14 +170,19 @@ def draw_check(
     n = min(n, len(rows))
     if n < MIN_CHECKS:
         raise DataError(f"a sample of {n} items with a key is too small; use {MIN_CHECKS} or more")
-    first = [one.id for one in suspects if one.id in rows][: n // CHECKS_PER_SUSPECT]
+    most = n // CHECKS_PER_SUSPECT if suspect_count is None else suspect_count
+    first = [one.id for one in suspects if one.id in rows][:most]
+    if len(first) >= n:
+        raise DataError(f"all {n} checked items would be suspects; check more items than suspects")
     rest = sorted(rows.keys() - {*first})
     rng = np.random.default_rng([seed, 11])
     sample = rng.choice(len(rest), n - len(first), replace=False).tolist()
     drawn = [*first, *(rest[at] for at in sample)]
     strata = [Stratum("all other items" if first else "all items", len(rest), len(sample))]
     if first:
-        strata.insert(0, Stratum(f"the first {len(first)} suspects", len(first), len(first)))
+        strata.insert(
+            0, Stratum(f"the first {format_count(len(first), 'suspect')}", len(first), len(first))
+        )
     proposed = {one.id: one.other for one in suspects}
     items, asked = [], dict[tuple[str, ...], str]()
     for at in rng.permutation(n).tolist():
@@ -192,34 +203,48 @@ def make_problems_for_judges(
 ) -> Filtered:
     """Convert the drawn items to problems for judges, with ids that reveal nothing.
 
-    Judges don't see keys, origins or other fields of the data. Problems for a site include the key,
-    because the site compares votes with keys, but its pages don't show keys.
+    Judges don't see keys, origins or other fields of the data. Questions get a blank at the end.
+    Problems for a site include the key, because the site compares votes with keys, but its pages
+    don't show keys.
 
     Args:
         check: the drawn items.
         data: the data from which they were drawn.
-        site: whether the problems are for a site; see `make_problems_for_people`.
+        site: whether the problems are for a site, which can't show items with another `_` or
+            more than 5 options; these are dropped. Test sheets have up to 23 options.
 
     Raises:
         DataError: the data has no item with the id of a drawn item.
     """
-    first: dict[str, str] = {}
-    for item in check.items:
-        first.setdefault(item.asked, item.id)
-    asked = {name: number for number, name in first.items()}
     data = formats.as_dataset(data)
-    passed = make_problems_for_people(data, [*asked], site=site)
-    twins: dict[str, str] = {}
-    kept = []
-    for problem in passed.kept:
-        number, answer, twin = asked[problem.id], problem.answer if site else None, problem.twin_id
-        if twin is not None:
-            twin = twins.setdefault(twin, f"t{len(twins) + 1}")
-        kept.append(
-            replace(problem, id=number, answer=answer, twin_id=twin, origin=None, extra=Extra())
+    asked, twins = dict[str, Problem](), dict[str, str]()
+    reasons = dict[int, str]()
+    most = _MAX_SITE_OPTIONS if site else len(LETTERS)
+    for item in check.items:
+        if item.asked in asked:
+            continue
+        problem = data[data.row(item.id)]
+        sentence, twin = problem.sentence.rstrip(), problem.twin_id
+        if problem.blank is None:
+            blank = len(sentence) + 1
+            problem = replace(problem, sentence=f"{sentence} {BLANK}", blank=blank)
+        if len(problem.options) > most:
+            reasons[len(asked)] = (
+                f"it has {len(problem.options)} options; at most {most} can be shown"
+            )
+        elif site and not problem.blank_is_unique:
+            reasons[len(asked)] = f"it contains another {BLANK!r}"
+        asked[item.asked] = replace(
+            problem,
+            id=item.asked,
+            answer=problem.answer if site else None,
+            twin_id=None if twin is None else twins.setdefault(twin, f"t{len(twins) + 1}"),
+            lineage=None,
+            origin=None,
+            extra=Extra(),
         )
     name = f"check {check.data} {check.seed} {len(check.items)}"
-    return replace(passed, kept=Dataset(kept, name))
+    return Dataset(asked.values(), name).drop(reasons, "people")
 
 
 def make_check_record(check: KeyCheck) -> dict[str, Any]:

@@ -170,7 +170,6 @@ def repair(
     *,
     later: Mapping[str, Dataset] | None = None,
     step: Step = lambda _: None,
-    memo: Memo = lambda _, made: made(),
     **settings: Any,
 ) -> Repair:
     """Remove items until no cue predicts the answers, and measure the result on held-out blocks.
@@ -183,7 +182,6 @@ def repair(
         later: other splits, by name. Their items and near-duplicates of these items are removed
             from `data`. Models are compared on the last split, the test set, so it keeps its items.
         step: called with a description of the next step.
-        memo: stores the learnt rules, so that an interrupted repair can resume.
         settings: `answers`, `cues` and `checked` of `RepairPlan`, and the attributes of
             `RepairSettings`.
 
@@ -203,7 +201,7 @@ def repair(
     data = formats.as_dataset(data)
     plan = RepairPlan.from_settings(**settings)
     plan.require_known_ids([data])
-    return thin(PreparedSet.from_dataset(data, later or {}, plan), step, memo)
+    return thin(PreparedSet.from_dataset(data, later or {}, plan), step)
 
 
 @dataclass(frozen=True)
@@ -280,7 +278,8 @@ class PreparedSet:
         return cls(data, removals, aside, shuffled, plan, thinning, own, found)
 
 
-def thin(prepared: PreparedSet, step: Step, memo: Memo) -> Repair:
+def thin(prepared: PreparedSet, step: Step, memo: Memo = lambda _, learn: learn()) -> Repair:
+    """Thin a prepared data set; `memo` stores the learnt rules, so that a repair can resume."""
     data, shuffled, thinning = prepared.data, prepared.shuffled, prepared.thinning
     items, cues, seed = thinning.items, thinning.cues, thinning.settings.seed
     removals, rows = dict(prepared.removals), [*shuffled]

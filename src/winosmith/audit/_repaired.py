@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 from winosmith import formats, report
 from winosmith.audit._battery import CHART_CUES
 from winosmith.audit._items import Step
-from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, repair, thin
+from winosmith.audit._repair import Memo, PreparedSet, Repair, RepairPlan, thin
 from winosmith.audit._thinning import LIMIT, WORDS, Bound, LearntRules
 from winosmith.audit._triage import MAX_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
@@ -260,14 +260,7 @@ def _make_model_tables(repaired: Repair, label: Callable[[str], str]) -> Iterato
     )
 
 
-def repair_to_folder(
-    data: Dataset | formats.Readable,
-    out: str | Path,
-    *,
-    force: bool = False,
-    step: Step = lambda _: None,
-    **settings: Any,
-) -> Repair:
+def repair_to_folder(data: Dataset | formats.Readable, out: str | Path, **how: Any) -> Repair:
     """Repair a data set, and write the result to a folder.
 
     The folder contains `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json` and
@@ -281,19 +274,14 @@ def repair_to_folder(
     Args:
         data: the items, or any input of `formats.read`. Items without a key are removed.
         out: path of the folder; see `winosmith.outputs` for the accepted folders.
-        force: whether to overwrite another repair in the folder, which is still counted.
-        step: called with a description of the next step.
-        settings: see `repair`.
+        how: `force` and `step`, see `repair_splits`, and the settings of `repair`.
 
     Raises:
         DataError: see `repair`.
         OutputError: the folder can't be used or written.
     """
     data = formats.as_dataset(data)
-    recipe = _make_recipe(data, RepairPlan.from_settings(**settings))
-    with _open_folder(Path(out), recipe, force=force) as (folder, memo):
-        found = repair(data, step=step, memo=memo, **settings)
-    return _write_repair(folder, found)
+    return repair_splits({data.name: data}, out, **how)[data.name]
 
 
 def repair_splits(
@@ -306,15 +294,16 @@ def repair_splits(
 ) -> dict[str, Repair]:
     """Repair each split separately, and write it to a folder named after the split.
 
-    An item in several splits stays in the last of them, so the training set must be first and the
-    test set last. No split influences the thinning of another. If one split can't be repaired, none
+    A single split is written to the parent folder itself; see `repair_to_folder`. An item in
+    several splits stays in the last of them, so the training set must be first and the test set
+    last. No split influences the thinning of another. If one split can't be repaired, none
     is repaired. Splits that are too small are refused before anything is learnt.
 
     Args:
         splits: splits (see `repair_to_folder`) by names that are valid folder names.
         out: path of the parent folder.
-        force: see `repair_to_folder`.
-        step: see `repair`.
+        force: whether to overwrite another repair in a folder, which is still counted.
+        step: called with a description of the next step.
         settings: see `repair`. For `answers`, ids must be unique across the splits; splits that no
             model answered are repaired without answers. `set_aside` is a number for each split.
 
@@ -325,24 +314,26 @@ def repair_splits(
     splits = formats.as_splits(splits)
     plan = RepairPlan.from_settings(**settings)
     plan.require_known_ids(splits.values())
-    names = list(splits)
+    names, several = list(splits), len(splits) > 1
+    name_in_errors = _name_split_in_errors if several else nullcontext
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
-        with _name_split_in_errors(name):
+        with name_in_errors(name):
             cleared[name] = PreparedSet.from_dataset(split, later[name], plan)
     found = {}
     with ExitStack() as stack:
         folders = {}
         for name, split in splits.items():
-            recipe = _make_recipe(split, plan, later[name])
-            folders[name] = stack.enter_context(_open_folder(Path(out) / name, recipe, force=force))
+            recipe = _make_recipe(split, plan, later[name] if several else None)
+            path = Path(out, name if several else "")
+            folders[name] = stack.enter_context(_open_folder(path, recipe, force=force))
         for name in names:
 
             def report_step(what: str, name: str = name) -> None:
-                step(f"{name}: {what}")
+                step(f"{name}: {what}" if several else what)
 
-            with _name_split_in_errors(name):
+            with name_in_errors(name):
                 found[name] = thin(cleared.pop(name), report_step, folders[name][1])
     return {name: _write_repair(folders[name][0], one) for name, one in found.items()}
 

@@ -15,7 +15,6 @@ from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import PARTS, Probe
 from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import format_estimate, make_repair_section
-from winosmith.audit._review import describe_shared_items
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
 from winosmith.metrics import describe_below_chance
@@ -145,32 +144,13 @@ def _iter_advice(audit: Audit) -> Iterator[str]:
         for found in part.battery.flagged:
             if found.right <= found.high:
                 continue
-            if found.about == "position":
-                advice = "Shuffle the options if their order has no meaning."
-                options = {problem.options for problem in part.items.problems}
-                if len(options) == 1:
-                    classes = ", ".join(*options)
-                    advice = f"The options are classes ({classes}): use equal numbers of each."
-                yield (
-                    f"{part.name}: “{found.cue}” is the key of {format_percent(found.right)} of "
-                    f"the items. {advice}"
-                )
-            else:
-                advice = get_advice(found.cue)
-                if found.about == "class":
-                    advice = "Write such texts for the other labels as well"
-                more = format_estimate((found.right - found.expected) * len(part.items))
-                yield (
-                    f"{part.name}: “{found.cue}” is correct for about {more} more items than "
-                    f"expected. {advice}."
-                )
-        yield from (f"{part.name}: {leak}." for leak in part.review.leaks or ())
-    yield from (f"{one}." for one in audit.failures("contradictions,options,unfilled,refused"))
-    for (one, other), pairs in audit.labelled_shared.items():
-        yield (
-            f"{describe_shared_items(one, other, pairs)}, identical or nearly so, such as "
-            f"{pairs[0][0]} in {one} and {pairs[0][1]} in {other}. Remove them from one split."
-        )
+            more = format_estimate((found.right - found.expected) * len(part.items))
+            yield (
+                f"{part.name}: “{found.cue}” is correct for about {more} more items than expected. "
+                f"{get_advice(found.cue, found.about)}."
+            )
+    for one in audit.failures("leak,contradictions,options,unfilled,refused"):
+        yield f"{one}."
 
 
 def _make_cue_table(part: SplitAudit) -> report.Table:

@@ -179,13 +179,3 @@ def find_shared_items(
         pair = (problems[one].id, problems[other].id)
         found.setdefault((owners[one], owners[other]), []).append(pair)
     return {names: tuple(pairs) for names, pairs in found.items()}
-
-
-def describe_shared_items(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Describe the number of items that two splits share.
-
-    >>> describe_shared_items("train", "test", [("a", "x"), ("b", "x")])
-    'train has 1 item of test'
-    """
-    items = len({second for _, second in pairs})
-    return f"{first} has {items:,} item{'s' * (items != 1)} of {second}"

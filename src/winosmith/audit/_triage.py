@@ -12,14 +12,12 @@ from functools import partial
 
 import numpy as np
 
-from winosmith import formats, metrics
+from winosmith import metrics
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._planted import Choices, PlantedKeys, find_training_obstacle, rank_items
-from winosmith.dataset import Dataset, Filtered
+from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.humans import LETTERS
-from winosmith.problem import BLANK, Extra
 from winosmith.report import percent
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
@@ -279,44 +277,6 @@ def _list_suspects(
         share, count = float(agreement[at]), int(models[at])
         found.append(Suspect(problem.id, option, share, count, text, key))
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
-
-
-_MAX_SITE_OPTIONS = 5
-
-
-def make_problems_for_people(
-    dataset: Dataset | formats.Readable, ids: Sequence[str], *, site: bool = False
-) -> Filtered:
-    """Convert items to problems that people can judge; questions get a blank at the end.
-
-    The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
-    `audit.id`. The field does not reveal the models' answers.
-
-    Args:
-        dataset: the split.
-        ids: ids of the items, in the order in which people are asked.
-        site: whether the problems are for a site, which can't show items with another `_` or
-            more than 5 options; these are dropped. Test sheets have up to 23 options.
-
-    Raises:
-        DataError: no item has one of the ids.
-    """
-    dataset = formats.as_dataset(dataset)
-    asked, reasons = [], {}
-    most = _MAX_SITE_OPTIONS if site else len(LETTERS)
-    for row, name in enumerate(ids):
-        problem = dataset[dataset.row(name)]
-        sentence = problem.sentence.rstrip()
-        if problem.blank is None:
-            blank = len(sentence) + 1
-            problem = replace(problem, sentence=f"{sentence} {BLANK}", blank=blank)
-        source = {"audit.id": problem.id, "audit.set": dataset.name or "data"}
-        asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
-        if len(problem.options) > most:
-            reasons[row] = f"it has {len(problem.options)} options; at most {most} can be shown"
-        elif site and not problem.blank_is_unique:
-            reasons[row] = f"it contains another {BLANK!r}"
-    return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
 MAX_SET_ASIDE = 0.02

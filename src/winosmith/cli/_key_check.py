@@ -33,7 +33,14 @@ _LISTED_KEYS = 20
 
 
 def write_check(
-    result: Audit, count: int, out: str, *, seed: int, secret: str | None, force: bool
+    result: Audit,
+    count: int,
+    out: str,
+    *,
+    suspect_count: int | None,
+    seed: int,
+    secret: str | None,
+    force: bool,
 ) -> dict[str, Any]:
     """Draw a sample of items for a key check, write it to a folder, and print the next step.
 
@@ -45,14 +52,15 @@ def write_check(
     suspects = part.triage.suspects if part.triage else ()
     wrong_keys = part.triage.wrong_keys if part.triage else None
     planted = wrong_keys.ranks.tolist() if wrong_keys else ()
-    check = audit.draw_check(part.dataset, suspects, count, seed=seed, planted=planted)
+    check = audit.draw_check(
+        part.dataset, suspects, count, seed=seed, planted=planted, suspect_count=suspect_count
+    )
     asked = audit.make_problems_for_judges(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
     made = humans.make_sheets(asked.kept, versions=versions)
     name_of = {item.asked: item.id for item in check.items}
-    omitted = {one.problem.id: one.reason for one in asked.dropped}
-    omitted |= {name_of[one.problem.id]: one.reason for one in made.omitted}
+    omitted = {name_of[one.problem.id]: one.reason for one in (*asked.dropped, *made.omitted)}
     on_site = None
     if secret is not None:
         check, on_site = _assign_site_ids(check, part.dataset, secret)
@@ -105,8 +113,9 @@ def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCh
     from winosmith.web import importing
 
     asked = audit.make_problems_for_judges(check, data, site=True)
+    name_of = {item.asked: item.id for item in check.items}
     for left in asked.dropped:
-        say(f"Not sent to the site: {left.problem.id}: {left.reason}")
+        say(f"Not sent to the site: {name_of[left.problem.id]}: {left.reason}")
     renamed = importing.assign_new_ids(asked.kept, secret)
     ids = dict(zip(asked.kept.ids, renamed.ids, strict=True))
     items = (replace(item, site=ids.get(item.asked, "")) for item in check.items)

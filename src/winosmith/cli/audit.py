@@ -20,13 +20,12 @@ from winosmith.cli import _options
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, exit_with_reasons, is_json_requested, say
-from winosmith.cli.admin import database_option, import_for_judging, open_existing_site
+from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.data import find_files, is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats import Contents
 from winosmith.outputs import atomic_write
-from winosmith.problem import Problem
 from winosmith.report import Section, join_names
 from winosmith.results import make_table
 from winosmith.text import format_count
@@ -102,18 +101,15 @@ def _check_paths(
               help="Models' answers, in any form that `winosmith score` reads; may be "
               "repeated.")  # fmt: skip
 @filter_option
-@click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="The number of suspects: the keys that models doubt most, which people "
-              "should check.")  # fmt: skip
-@click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
-              help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
-@click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
-              help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
 @click.option("--check", type=click.IntRange(MIN_CHECKS), metavar="N",
-              help="Select N items whose keys people will check: a quarter are the first suspects, "
-              "the rest are drawn at random. `winosmith humans keys` then estimates the number of "
-              "wrong keys. With --to-judge, the site's judges get these items in place of the "
-              "suspects.")  # fmt: skip
+              help="Select N items whose keys people will check: the first suspects, which models "
+              "doubt most, and others that are drawn at random. `winosmith humans keys` then "
+              "estimates the number of wrong keys.")  # fmt: skip
+@click.option("--suspects", type=click.IntRange(0), metavar="N", help="With --check: maximum "
+              "number of suspects among the items; by default a quarter.")  # fmt: skip
+@click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="With --check: also send the items to the judges of the site in this "
+              "folder.")  # fmt: skip
 @click.option("--check-to", default="check", show_default=True, metavar="DIR",
               type=click.Path(file_okay=False), help="With --check: folder for the forms that "
               "people fill in.")  # fmt: skip
@@ -154,7 +150,6 @@ def command(**options: Any) -> None:
     Example:
         winosmith audit train.jsonl test.jsonl --out audit.html
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
-        winosmith audit items.jsonl --answers answers.csv --to-judge mysite
         winosmith audit items.jsonl --answers answers.csv --check 100 --check-to check
         winosmith audit items.jsonl --repair repaired --out audit.html
         winosmith audit items.jsonl --answers answers.csv --repair repaired --errata errata.csv
@@ -186,7 +181,10 @@ def command(**options: Any) -> None:
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
-    repairs = _repair_splits(splits, {**how, "checked": corrected}, options)
+    repairs: dict[str, Repair] = {}
+    if out := options["repaired"]:
+        own = {name: options[name] for name in ("set_aside", "least_kept", "force")}
+        repairs = audit.repair_splits(splits, out, step=say, checked=corrected, **how, **own)
     found = audit.audit(
         splits,
         **how,
@@ -206,6 +204,7 @@ def command(**options: Any) -> None:
             found,
             options["check"],
             options["check_to"],
+            suspect_count=options["suspects"],
             seed=options["seed"],
             secret=judged.secret if judged else None,
             force=options["force"],
@@ -224,11 +223,6 @@ def command(**options: Any) -> None:
             echo(f"Audit them: winosmith audit {path}")
         if repairs and any(part.ids_are_rows for part in found.parts):
             echo("Their ids are row numbers from 0; unrecognised columns are in `extra`.")
-    if judged is not None and not options["check"]:
-        from winosmith.web import importing
-
-        asked = _select_suspects(found, options["suspects"], plain=True)
-        import_for_judging(importing.assign_new_ids(asked, judged.secret))
     _write_files(found, new, options)
     if options["annotate"]:
         echo(f"::{token}::")
@@ -253,8 +247,8 @@ def _check_options(options: Options) -> None:
         raise click.UsageError("--fail-on probe needs the word models; omit --no-probes")
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
-    if (options["sheet"] or (options["site"] and not options["check"])) and not answers:
-        raise click.UsageError("--to-judge and --to-sheet need models' answers; add --answers FILE")
+    if not options["check"] and (options["site"] or options["suspects"] is not None):
+        raise click.UsageError("--to-judge and --suspects need a sample; add --check N")
     if options["check"] and len(data) > 1 and not options["pool"]:
         raise click.UsageError(
             f"--check draws from one data set, and there are {len(data)}; run it for each of them "
@@ -267,10 +261,9 @@ def _check_options(options: Options) -> None:
     if options["annotate"] and is_json_requested():
         raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
     read = {Path(path).resolve() for path in (*data, *answers)}
-    written = {f"--{name}": options[name] for name in ("todo", "sarif")}
-    for option, path in {"--to-sheet": options["sheet"], **written}.items():
-        if path and Path(path).resolve() in read:
-            raise click.UsageError(f"{option} would overwrite the input {path}; use another name")
+    for name in ("todo", "sarif"):
+        if (path := options[name]) and Path(path).resolve() in read:
+            raise click.UsageError(f"--{name} would overwrite the input {path}; use another name")
     if not options["repaired"]:
         return  # the rest is only for --repair
     names = [*map(formats.stem, data)]
@@ -341,19 +334,6 @@ def _read_contents(path: str | tuple[str, ...], options: Options) -> Contents:
         raise
 
 
-def _repair_splits(
-    splits: Mapping[str, Dataset], how: Mapping[str, Any], options: Options
-) -> dict[str, Repair]:
-    out = options["repaired"]
-    how = {**how, **{name: options[name] for name in ("set_aside", "least_kept", "force")}}
-    if not out:
-        return {}
-    if len(splits) > 1:
-        return audit.repair_splits(splits, out, step=say, **how)
-    (name,) = splits
-    return {name: audit.repair_to_folder(splits[name], out, step=say, **how)}
-
-
 def _make_repair_records(repairs: Mapping[str, Repair]) -> dict[str, object]:
     records = {
         name: one.record() | {"verdict": audit.explain_repair(one)} for name, one in repairs.items()
@@ -392,28 +372,7 @@ def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     return {one.id for one in read}
 
 
-def _select_suspects(result: Audit, limit: int, *, plain: bool) -> Dataset:
-    asked: list[Problem] = []
-    for part in result.parts:
-        ids = [suspect.id for suspect in part.triage.suspects[:limit]] if part.triage else []
-        split = Dataset(part.dataset, part.name)
-        passed = audit.make_problems_for_people(split, ids, site=plain)
-        asked += passed.kept
-        for left in passed.dropped:
-            say(f"Not sent to judges: {part.get_label(left.problem.id)}: {left.reason}")
-    if not asked:
-        raise DataError("none of the suspects can be sent to judges")
-    return Dataset(asked, "+".join(part.name for part in result.parts))
-
-
 def _write_files(found: Audit, new: Sequence[Finding], options: Options) -> None:
-    if path := options["sheet"]:
-        asked = _select_suspects(found, options["suspects"], plain=False)
-        formats.write(asked.problems, path)
-        say(
-            f"Wrote {path} ({len(asked):,} problems). Next, run: winosmith humans sheets {path} "
-            "--out DIR"
-        )
     if path := options["todo"]:
         every = [(part, one) for part in found.parts for one in audit.list_rewrites(part.dataset)]
         rewrites = [replace(one, id=part.get_label(one.id)) for part, one in every]

@@ -42,7 +42,7 @@ QUESTIONS = (SurveyQuestion("native", "Is English your first language?", ("yes",
 
 TextKind = Literal["pronoun", "blank", "question"]
 """The kind of most texts of a sheet: with a pronoun, with a blank, or a question whose blank is at
-its end because it had none (see `audit.make_problems_for_people`)."""
+its end because it had none (see `audit.make_problems_for_judges`)."""
 
 
 _LADDER = "A ladder that is too short does not reach the window. So the answer is A."
