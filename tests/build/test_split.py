@@ -392,5 +392,5 @@ def test_previous_problem_is_recognised_by_text_or_family(now, stays):
 def test_empty_split_without_new_blocks_is_refused():
     data = make_twins(10)
     previous = [PreviousProblem(problem, "train") for problem in data]
-    with pytest.raises(DataError, match=r"no problems are left for dev.*redraw=True"):
+    with pytest.raises(DataError, match=r"no problems are left for dev.*redraw = true"):
         _split(data, range(20), previous=previous)

@@ -110,7 +110,7 @@ def split(
             raise DataError(
                 f"no problems are left for {empty}: there are too few new problems, and earlier "
                 "problems keep their splits; collect more, or draw all splits again (a build "
-                "without `last=`, or a round with `redraw=True`)"
+                "without `last=`, or a round with redraw = true in its recipe)"
             )
         if disjoint == "twin":
             raise DataError(

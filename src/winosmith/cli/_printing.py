@@ -182,7 +182,6 @@ OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
     "serve": "`winosmith serve` has {}",
     "build": "`winosmith build` has {}",
-    "round": "`winosmith round` has {}",
 }
 """Commands with options that other commands lack, and the advice to use them."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from winosmith.cli._options import FOLDER, find_given_options, json_option
@@ -26,8 +24,6 @@ from winosmith.errors import InputError, OutputError
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the last round, for comparison. Its problems keep their split "
               "(train, dev or test); only new problems are split at random.")  # fmt: skip
-@click.option("--redraw", is_flag=True, help="Split all problems again, ignoring the splits of "
-              "--last; problems with published answers may then be in the test split.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=FOLDER,
               help="Folder of a finished run of the same round: use its vectors and predictions "
               "instead of models, and report whether all files are identical.")  # fmt: skip
@@ -42,7 +38,6 @@ def command(
     name: str | None,
     database: str | None,
     last: str | None,
-    redraw: bool,
     stored: str | None,
     force: bool,
 ) -> None:
@@ -81,8 +76,8 @@ def command(
         winosmith round --site winosmith-site
     """  # noqa: D301
     if site is not None:
-        others = {"--out": out, "--last": last, "--redraw": redraw, "--stored": stored,
-                  "--force": force, "--json": is_json_requested()}  # fmt: skip
+        others = {"--out": out, "--last": last, "--stored": stored, "--force": force,
+                  "--json": is_json_requested()}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
             raise InputError(f"--site can't be combined with {', '.join(given)}")
         open_existing_site(site, database)
@@ -98,7 +93,6 @@ def command(
     from winosmith.build import describe_previous_splits
 
     read = rounds.read_round(recipe)
-    read = replace(read, redraw=read.redraw or redraw)
     found = rounds.run_round(read, out, last=last, stored=stored, force=force, step=progress)
     record = found.record
     if not print_json_if_requested(record):

@@ -84,7 +84,7 @@ def test_recipe_in_the_site_folder_is_found_by_name(db, carry_out):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--site", "x", "--out", "y", "--redraw"], "can't be combined with --out, --redraw"),
+        (["--site", "x", "--out", "y", "--force"], "can't be combined with --out, --force"),
         ([], "a site"),
         (["r.toml"], "--out"),
         (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),
