@@ -92,8 +92,6 @@ _TRAINED = Printed(
     by_setting=list[Record],
     on_all=Record | None,
     signature=str,
-    then=NotRequired[Record],
-    forgetting=NotRequired[Record | None],
 )
 
 

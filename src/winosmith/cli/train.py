@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from winosmith import metrics, models, solve, study
+from winosmith import models, study
 from winosmith.cli import _options
 from winosmith.cli._output import print_table
 from winosmith.cli._printing import echo, print_json_if_requested, progress, say
@@ -18,7 +18,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.models import GRIDS, Grid, TrainingSettings
 from winosmith.recast import to_claims
-from winosmith.report import Signature, percent, probability
+from winosmith.report import Signature, percent
 from winosmith.study import Trainable
 
 Options = dict[str, Any]
@@ -49,10 +49,6 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "s
               "use instead of the grid's values; may be repeated.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Use the seeds 0 to N − 1 "
               "instead of the grid's.")  # fmt: skip
-@click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Continue "
-              "to train the resulting model on this data, with the same grid; DIR/first and "
-              "DIR/then contain the two models.")  # fmt: skip
-@click.option("--then-dev", metavar="DATA|N", help="Development data for TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
               "selected on dev; this model is in DIR/all.")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Train on each file TRAIN separately, or on nested "
@@ -103,55 +99,17 @@ def command(**options: Any) -> None:
         echo(f"Fit and extrapolate it with: winosmith curve {report['curve']}", bold=True)
         return
     _print_training(report)
-    if "then" in report:
-        echo()
-        _print_training(report["then"])
-    if known := report.get("forgetting"):
-        before, after = (
-            percent(known[f"right_{when}"] / known["n"], 2) for when in ("before", "after")
-        )
-        echo(
-            f"On the first dev set (n = {known['n']:,}), the accuracy was {before} before the "
-            f"second training and {after} after it ({known['forgotten']:,} forgotten, "
-            f"{known['learned']:,} learned; p: {probability(known['p_value'])})."
-        )
 
 
 def _train(options: Options) -> dict[str, Any]:
-    if options["curve"] and (options["then"] or options["on_all"]):
-        raise InputError("--curve can't be combined with --then or --on-all")
-    if bool(options["then"]) != bool(options["then_dev"]):
-        raise InputError("--then and --then-dev must be given together")
+    if options["curve"] and options["on_all"]:
+        raise InputError("--curve can't be combined with --on-all")
     parts = [_read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
         return _train_curve(parts, options)
     joined = study.join_data(parts, Path(options["train"][0]).stem)
     train, dev = _choose_dev(joined, options["dev"], options)
-    if not options["then"]:
-        return _train_once(train, dev, options["model"], Path(options["out"]), options)
-    out = Path(options["out"])
-    report = _train_once(train, dev, options["model"], out / "first", options)
-    parts = [_read_trainable(path, options) for path in options["then"]]
-    target, target_dev = _choose_dev(study.join_data(parts), options["then_dev"], options)
-    model = out / "first" / ("all" if options["on_all"] else "")
-    report["then"] = _train_once(target, target_dev, model, out / "then", options)
-    report["forgetting"] = None
-    if isinstance(dev, Dataset):
-        before, after = (
-            metrics.grade(
-                dev, solve.predict(solve.EncoderSolver(folder, device=options["device"]), dev)
-            )
-            for folder in (out / "first", out / "then")
-        )
-        found = metrics.measure_forgetting(before, after)
-        rest = ("change", "interval", "p_value", "forgotten", "learned")
-        report["forgetting"] = {
-            "n": len(dev),
-            "right_before": found.before.right,
-            "right_after": found.after.right,
-            **{name: found.record()[name] for name in rest},
-        }
-    return report
+    return _train_once(train, dev, options)
 
 
 def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
@@ -188,9 +146,8 @@ def _make_run_arguments(options: Options, advance: Callable[[int, str], None]) -
     }
 
 
-def _train_once(
-    train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
-) -> dict[str, Any]:
+def _train_once(train: Trainable, dev: Trainable, options: Options) -> dict[str, Any]:
+    model, out = options["model"], Path(options["out"])
     with progress("Training, step") as advance:
         arguments = _make_run_arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
@@ -206,7 +163,7 @@ def _train_once(
                 device=options["device"],
                 on_step=arguments["on_step"],
             )
-    return _make_report(found, dev, str(model), on_all)
+    return _make_report(found, dev, model, on_all)
 
 
 def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
