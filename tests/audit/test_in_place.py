@@ -78,15 +78,9 @@ def content(path: Path) -> list[tuple[str, list[str], str]]:
     ]
 
 
-def written(
-    layout: str, folder: Path, ending: str, copies: int = 0, of: Sequence[int] = ()
-) -> Path:
-    """Write a quiz in a layout, with copies after some of its items."""
-    quiz = [
-        dict(one)
-        for n, one in enumerate(rows(LAYOUTS[layout]))
-        for _ in range(1 + copies * (n in of))
-    ]
+def written(layout: str, folder: Path, ending: str) -> Path:
+    """Write a quiz in a layout."""
+    quiz = [*map(dict, rows(LAYOUTS[layout]))]
     path = folder / f"quiz.{ending}"
     if ending == "csv":
         out = io.StringIO(newline="")
@@ -151,33 +145,6 @@ def test_sign_of_a_key_is_that_of_its_new_position(tmp_path, letters, options_ha
     places = [[one[start:] for one in row["options"]].index(row["answer"][3:]) for row in moved]
     assert [row["answer"][0] for row in moved] == [letters[place] for place in places]
     assert len({*places}) == 4 or found.unchanged
-
-
-@pytest.mark.parametrize("ending", ["json", "jsonl", "yaml", "csv"])
-@pytest.mark.parametrize("doubled", [[1], [11], [0, 10, 11], [5, 6, 7]])
-def test_only_copies_are_removed(tmp_path, ending, doubled):
-    path = written("columns", tmp_path, ending)
-    before, lines = content(path), len(path.read_bytes().splitlines())
-    assert written("columns", tmp_path, ending, 2, doubled) == path
-    found = shuffle_files([path], drop_copies=True)
-    assert len(found.dropped) == 2 * len(doubled)
-    assert all(one.place > one.first for one in found.dropped)
-    found.write()
-    assert content(path) == before
-    comments = 2 * len(doubled) if ending == "yaml" else 0  # comments of the removed items stay
-    assert len(path.read_bytes().splitlines()) == lines + comments
-    assert shuffle_files([path], drop_copies=True).dropped == ()
-
-
-def test_file_with_only_copies_keeps_one_item(tmp_path):
-    record = _listed(0, TEXTS[0], 1)
-    other = _listed(1, TEXTS[1], 2)
-    for name, items in {"a": [record, other], "b": [record, record]}.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(items))
-    paths = [tmp_path / "a.json", tmp_path / "b.json"]
-    from_0 = formats.Columns(answer_is="0")
-    shuffle_files(paths, drop_copies=True, columns=from_0).write()
-    assert [len(json.loads(path.read_text())) for path in paths] == [2, 1]
 
 
 def quiz(folder: Path, items: Sequence[dict[str, Any]] = (), **further: Any) -> Path:

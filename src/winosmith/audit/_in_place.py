@@ -8,10 +8,9 @@ that can't be changed safely (`_edits`) are left unchanged and reported with the
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._edits import Span, apply_edits, plan_edits
+from winosmith.audit._edits import apply_edits, plan_edits
 from winosmith.audit._repair import draw_order
 from winosmith.data import Place
 from winosmith.errors import DataError, FormatError
@@ -36,19 +35,6 @@ class UnchangedItem(Result):
 
     place: Place = field(metadata=shown("place", str, json=str))
     reason: str = field(metadata=shown("reason"))
-
-
-@dataclass(frozen=True)
-class DroppedCopy(Result):
-    """An item that was removed because it is a copy of an earlier item.
-
-    Attributes:
-        place: location of the removed item before the change.
-        first: location of the earlier item, which is kept.
-    """
-
-    place: Place = field(metadata=shown("place before", str, json=str))
-    first: Place = field(metadata=shown("same as", str, json=str))
 
 
 @dataclass(frozen=True)
@@ -83,12 +69,10 @@ class ShuffledFiles(Result):
     Attributes:
         files: the files, in the given order.
         unchanged: the items that were left unchanged.
-        dropped: the copies that were removed.
     """
 
     files: tuple[ShuffledFile, ...]
     unchanged: tuple[UnchangedItem, ...]
-    dropped: tuple[DroppedCopy, ...]
 
     def write(self) -> list[str]:
         """Write the changed files with their old permissions, and return their paths.
@@ -117,7 +101,6 @@ def shuffle_files(
     paths: Sequence[str | Path],
     seed: int = 0,
     *,
-    drop_copies: bool = False,
     format_name: str | None = None,
     columns: formats.Columns | None = None,
     encoding: str | None = None,
@@ -130,8 +113,6 @@ def shuffle_files(
     Args:
         paths: paths of uncompressed JSON, JSON Lines, YAML, CSV or TSV files.
         seed: random seed of the orders.
-        drop_copies: whether to remove each item with the same question, key and options (in any
-            order) as an earlier item.
         format_name: see `formats.scan`.
         columns: see `formats.scan`.
         encoding: encoding of the files; detected if None.
@@ -144,18 +125,6 @@ def shuffle_files(
     originals = {str(one.path): (one.text, _detect_encoding(one, encoding)) for one in sources}
     how: dict[str, Any] = {"columns": columns, "pair_by": "", "ids_are_places": True}
     before = formats.scan(_read_rows(sources), format_name, **how)
-    dropped: list[DroppedCopy] = []
-    if drop_copies and (dropped := _find_copies(before, sources)):
-        gone = {one.place for one in dropped}
-        sources = _remove_records(sources, gone)
-        stay = [
-            item for at, item in zip(before.places, before.items, strict=True) if at not in gone
-        ]
-        before = formats.scan(_read_rows(sources), format_name, **how)
-        if [*map(_get_content, before.items)] != [*map(_get_content, stay)]:
-            raise DataError(
-                "removing the copies would change how the other items are read; nothing was changed"
-            )
     left, draw = {one.place: str(one.reason) for one in before.bad}, partial(draw_order, seed=seed)
     while True:
         edits, kinds = plan_edits(
@@ -189,55 +158,7 @@ def shuffle_files(
         for path, text in zip((str(one.path) for one in sources), texts, strict=True)
     ]
     unchanged = tuple(UnchangedItem(place, why) for place, why in left.items())
-    return ShuffledFiles(tuple(files), unchanged, tuple(dropped))
-
-
-def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Find the copies of earlier items that can be removed.
-
-    Items that share a record are kept, and each file keeps at least one item.
-    """
-    first: dict[object, Place] = {}
-    times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
-    found = []
-    for place, item in zip(contents.places, contents.items, strict=True):
-        same = first.setdefault(_get_content(item), place)
-        if same == place or times[place] > 1 or place.start is None:
-            kept[place.path] += 1
-        else:
-            found.append(DroppedCopy(place, same))
-    for path in [path for path, count in kept.items() if not count]:
-        found.remove(next(one for one in found if one.place.path == path))
-    return found
-
-
-def _remove_records(sources: Sequence[data.Source], places: Iterable[Place]) -> list[data.Source]:
-    left = []
-    for source in sources:
-        text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
-        own = [place for place in places if place.path == str(source.path)]
-        for place in sorted(own, key=lambda one: one.start or 0, reverse=True):
-            start, end = _find_record_span(text, place, kind)
-            text = text[:start] + text[end:]
-        left.append(_replace_text(source, text))
-    return left
-
-
-def _find_record_span(text: str, place: Place, kind: str) -> Span:
-    start, end = place.start or 0, place.end or 0
-    if kind in ("lines", "delimited"):
-        line_end = re.compile(r"\r?\n?").match(text, end)
-        return start, line_end.end() if line_end else end
-    if kind == "yaml":
-        line = text.rfind("\n", 0, start) + 1
-        rest = re.compile(r"[^\S\n]*(?:#.*)?(?:\n[^\S\n]*)*(?:\n|$)").match(text, end)
-        if text[line:start].strip() == "-" and rest:
-            return line, rest.end()
-    elif after := re.compile(r"\s*,\s*").match(text, end):
-        return start, after.end()
-    elif before := re.compile(r"\s*,\s*$").search(text[:start]):
-        return before.start(), end
-    raise DataError(f"{place}: this copy can't be removed automatically; remove it by hand")
+    return ShuffledFiles(tuple(files), unchanged)
 
 
 def _replace_text(source: data.Source, text: str) -> data.Source:

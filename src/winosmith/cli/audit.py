@@ -75,8 +75,6 @@ def _check_paths(
     "explanations; items that can't be changed safely are listed. All files form one data "
     "set. A second run changes nothing.",
 )
-@click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
-              "same question, options and key as an earlier item.")  # fmt: skip
 @_options.add_declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
 @click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
@@ -237,8 +235,6 @@ def command(**options: Any) -> None:
 
 def _check_options(options: Options) -> None:
     data, answers = options["data"], options["answers"]
-    if options["drop_copies"]:
-        raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
     try:
         rules = {name for name, _ in audit.parse_rules(options["rules"])}
     except InputError as error:
@@ -409,7 +405,7 @@ def _fix_files(options: Options) -> None:
             f"--fix changes files, and {remote} is not a file; `winosmith convert {remote} "
             "FILE` writes one"
         )
-    how = _options.get_reading_arguments() | {"drop_copies": options["drop_copies"]}
+    how = _options.get_reading_arguments()
     del how["pair_by"]
     found = audit.shuffle_files(paths, options["seed"], **how)
     written = found.write()
@@ -427,10 +423,6 @@ def _fix_files(options: Options) -> None:
     tables = {
         "Files": make_table("Positions of the correct option", found.files, note=note),
         "Unchanged": make_table("Unchanged items", found.unchanged),
-        "Copies": make_table("Removed copies", found.dropped),
     }
     sections = [Section(title, [one]) for title, one in tables.items() if one.rows]
-    if copies := len(found.dropped):
-        was = "was" if copies == 1 else "were"
-        verdict += f" {format_count(copies, 'copy', 'copies')} {was} removed."
     Output("Options in random orders", found.record(), sections, verdict=verdict).show()
