@@ -13,7 +13,6 @@ from winosmith import Dataset, Problem, audit, lookalikes
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
-from winosmith.testing import make_twins
 
 
 def _make_items(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
@@ -450,29 +449,10 @@ def test_borderline_cue_has_its_own_verdict_and_rule():
     assert told.startswith(f"mine: “{first.cue}” is correct")
 
 
-def test_sample_limits_probes_but_not_cues():
-    data = make_twins(200)
-    again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
-    items = audit.Items.from_dataset(Dataset([*data, *again]))
-    some = items.sample(100, 1)
-    assert 100 <= len(some) <= 102
-    assert [p.id for p in some.problems] == [p.id for p in items.sample(100, 1).problems]
-    assert len({p.id.removesuffix(" again") for p in some.problems}) == len(some) / 2
-    assert items.sample(0, 1) is items
-    sampled = audit.audit(data, draws=19, probe_draws=19, sample=100)
-    (part,) = sampled.parts
-    assert (len(part.items), part.sampled) == (400, 100)
-    assert all(len(probe.scores) == int(part.items.counts[0]) * 100 for probe in part.probes)
-    whole = audit.audit(data, draws=19, probe_draws=19)
-    assert part.battery == whole.parts[0].battery
-    assert "a random sample of 100 items" in audit.render_page(sampled)
-    assert "a random sample" not in audit.render_page(whole)
-
-
 def test_memory_of_large_data_sets_is_reported_first(monkeypatch):
-    """Only models that see all items need it."""
+    """Only models of words and vectors need it."""
     monkeypatch.setattr(_audit, "_LARGE", 59)
-    for more, says in (({"probe_draws": 19}, True), ({}, False), ({"sample": 20}, False)):
+    for more, says in (({"probe_draws": 19}, True), ({}, False)):
         steps: list[str] = []
         how = {"draws": 19, "probe_draws": 0, **more}
         audit.audit(_make_items(60, 0.5), **how, step=steps.append)

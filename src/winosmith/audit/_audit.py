@@ -208,7 +208,6 @@ def audit(
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
-    sample: int = 0,
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Audit:
@@ -225,8 +224,6 @@ def audit(
         answers: answers of models, by the models' names. The ids of items must be unique across the
             splits.
         places: for each split, the location of each item by id, and of each refused record.
-        sample: number of items of each split that the probes see, drawn at random in whole blocks;
-            0 for all. Cues always see all items.
         step: called with a description of the next step.
         settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
@@ -251,7 +248,7 @@ def audit(
             raise DataError(f"two cues have the name {name!r}; rename one of them")
     parts = []
     for name, dataset in splits.items():
-        step(f"{name}: cues{_note_memory(dataset, how, sample)}")
+        step(f"{name}: cues{_note_memory(dataset, how)}")
         try:
             items = Items.from_dataset(dataset)
         except DataError as error:
@@ -262,12 +259,11 @@ def audit(
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
-        seen = items.sample(sample, how.seed)
-        for kind, what in kinds if how.probe_draws and seen.block_count >= MIN_BLOCKS else ():
+        for kind, what in kinds if how.probe_draws and items.block_count >= MIN_BLOCKS else ():
             step(what)
             report_done = make_reporter(step, what, len(PARTS) * how.probe_draws, "draws")
             probed += fit_probes(
-                seen, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
+                items, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
             )
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
@@ -285,7 +281,6 @@ def audit(
                 tuple((refused or {}).get(name, ())),
                 models,
                 (places or {}).get(name, {}),
-                len(seen) if probed and seen is not items else 0,
             )
         )
     if answers and not any(part.triage for part in parts):
@@ -297,15 +292,14 @@ def audit(
     return Audit(tuple(parts), find_shared_items(splits, step), how.seed, determined)
 
 
-_LARGE, _SUGGESTED_SAMPLE_SIZE = 100_000, 20_000
-"""Number of items above which models of words and vectors may need more than 2 GiB of memory, and
-the sample size that the note suggests."""
+_LARGE = 100_000
+"""Number of items above which models of words and vectors may need more than 2 GiB of memory."""
 
 
-def _note_memory(dataset: Dataset, settings: AuditSettings, sample: int) -> str:
-    if len(dataset) <= _LARGE or not settings.probe_draws or 0 < sample <= _LARGE:
+def _note_memory(dataset: Dataset, settings: AuditSettings) -> str:
+    if len(dataset) <= _LARGE or not settings.probe_draws:
         return ""
     return (
-        f" (models of {len(dataset):,} items may need several GiB of memory; less with "
-        f"`sample={_SUGGESTED_SAMPLE_SIZE}`, much less with `probe_draws=0`)"
+        f" (models of {len(dataset):,} items may need several GiB of memory, much less with "
+        "`probe_draws=0`)"
     )

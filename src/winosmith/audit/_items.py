@@ -123,20 +123,6 @@ class Items(Result):
         }
         return found
 
-    def sample(self, min_items: int, seed: int) -> Items:
-        """Return a random sample of at least `min_items` items, in whole blocks.
-
-        Args:
-            min_items: minimum number of items; 0 returns all items.
-            seed: random seed of the sample.
-        """
-        if not 0 < min_items < len(self):
-            return self
-        sizes = np.bincount(self.block)
-        order = np.random.default_rng([seed, len(sizes)]).permutation(len(sizes))
-        taken = order[: int(np.searchsorted(sizes[order].cumsum(), min_items)) + 1]
-        return self.subset(np.isin(self.block, taken))
-
     def with_keys(self, unit_key: Ints) -> Items:
         """Return the same items with different keys.
 

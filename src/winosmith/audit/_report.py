@@ -254,11 +254,6 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
             " Vector models see the vectors of the embedder in the signature, and the "
             "similarity of option and question."
         )
-    sampled = "".join(
-        f"Of {part.name}, the models see a random sample of {part.sampled:,} items. "
-        for part in audit.parts
-        if part.sampled
-    )
     heads = ["correct", "expected", "limit", "p"]
     yield report.Table(
         "Accuracy of models that see only a part of each item",
@@ -271,7 +266,7 @@ def _make_probe_blocks(audit: Audit) -> Iterator[report.Block]:
             ]
             for part, probe in every
         ],
-        note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
+        note=f"{kinds} Each model predicts blocks that it was not fitted on. Expected: "
         "the mean with permuted positions of the keys. Limit: this accuracy is higher in at most "
         "5 % of the draws. A model is above its limit exactly if p is at most 0.05, and flagged if "
         "p is at most 0.05 divided by the number of its data set's models. A model that sees only "

@@ -16,7 +16,7 @@ from winosmith.dataset import ColumnRoles, Dataset
 from winosmith.metrics import compute_detectable_differences
 from winosmith.problem import Problem
 from winosmith.report import Svg
-from winosmith.results import HIDDEN, IF_ANY, Result, computed
+from winosmith.results import HIDDEN, Result, computed
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,6 @@ class SplitAudit(Result):
         refused: location of each record that is not an item, with the reason.
         triage: the findings from models' answers; None if no model answered this split.
         places: the known locations of items by id, and of the refused records.
-        sampled: size of the sample that the probes saw; 0 if they saw all items.
     """
 
     name: str = field(metadata=HIDDEN)
@@ -48,7 +47,6 @@ class SplitAudit(Result):
     )
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
-    sampled: int = field(default=0, metadata=IF_ANY)
 
     @property
     @computed()

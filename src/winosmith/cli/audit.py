@@ -77,9 +77,6 @@ def _check_paths(
 )
 @_options.add_declared_options(RepairSettings, only=("draws", "seed"))
 @click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
-@click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
-              "drawn at random from each file, for the word and vector models.  [default: "
-              "all]")  # fmt: skip
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
               help="Also train models on the vectors of this encoder; 'light' uses hashed words "
               "and needs no download.")  # fmt: skip
@@ -188,7 +185,6 @@ def command(**options: Any) -> None:
         **how,
         **details,
         embedder=embedder,
-        sample=options["sample"],
         step=say,
     )
     broken = found.failures(options["rules"], known)
