@@ -137,33 +137,23 @@ def _make_sections(dataset: Dataset, results: Results) -> list[report.Section]:
         over.append(report.Table(title, ["subject", "problem", "what"], rows))
     over = [table for table in over if table.rows]
     return [
-        report.Section("Over all", [report.PageOnly(lambda: _make_opening(results))]),
+        report.Section("Over all", [report.Text([_describe_results(results)], "note")]),
         *(_make_test_section(dataset, test) for test in results.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
 
-def _make_opening(results: Results) -> list[report.Block]:
-    share = results.right / results.answers
-    cards = [
-        report.KeyFigure(
-            "intended answers", share, f"{results.right:,} of {results.answers:,}", ".1%"
-        ),
-        report.KeyFigure("people", results.subjects, format_count(len(results.tests), "test")),
-        report.KeyFigure("flawed items", len(results.flagged_items), "fewer than half agree"),
-    ]
-    for test in results.tests:
-        note = f"{percent_span(test.accuracy.interval)}; guessing {percent(test.chance.accuracy)}"
-        cards.append(report.KeyFigure(f"test {test.name}", test.accuracy.value, note, ".1%"))
-    note = (
+def _describe_results(results: Results) -> str:
+    side = "above" if results.right >= _NEAR_HUMAN * results.answers else "below"
+    flawed = len(results.flagged_items)
+    return (
         f"The bar for “near human” in the challenge of 2016 was {percent(_NEAR_HUMAN)}; its "
         "subjects gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz "
-        f"2016). The people here are {'above' if share >= _NEAR_HUMAN else 'below'} that "
-        "bar. The results apply only to these people and these items. If these answers were "
-        "used to select the items, the results are too optimistic; “winosmith humans select” "
-        "measures people who had no part in the selection."
+        f"2016). The people here are {side} that bar. Items that fewer than half of them answered "
+        f"as intended: {flawed}. The results apply only to these people and these items. If these "
+        "answers were used to select the items, the results are too optimistic; “winosmith humans "
+        "select” measures people who had no part in the selection."
     )
-    return [report.Cards(cards), report.Text([note], "note")]
 
 
 def _make_test_section(dataset: Dataset, test: TestResult) -> report.Section:
