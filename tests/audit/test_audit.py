@@ -13,6 +13,7 @@ from winosmith import Dataset, Problem, audit, lookalikes
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
+from winosmith.testing import make_twins
 
 
 def _make_items(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:

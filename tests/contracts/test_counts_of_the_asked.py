@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith import Dataset, Prediction, Problem, Response, audit, humans, metrics, report
+from winosmith import Dataset, Prediction, Problem, Response, humans, metrics, report
 from winosmith.cli._stability import make_stability_sections, measure_stabilities
 from winosmith.cli.score import ExtraResults, make_accuracy_table
 from winosmith.humans import TakenSheet
@@ -107,20 +107,3 @@ def test_chance_accuracy_is_of_the_problems_a_solver_answered():
         scores[name], counts[name] = metrics.score(graded), len(data)
     table = make_accuracy_table("d", counts, scores, ExtraResults())
     assert "Guessing gives 50.0 % (two), 33.3 % (three). p(guess): the prob" in table.note
-
-
-def test_overlap_counts_only_searched_questions_and_options(tmp_path):
-    """Questions without words of their own and options without words are not searched for."""
-    own = [
-        Problem(f"o{at}", f"What did number {at} say of {at}?", ("+", f"minus{at}"), 0, blank=None)
-        for at in range(4)
-    ]
-    shared = [
-        Problem(f"s{word}", f"Which of these is right: _ {word}", (f"a{word}", f"b{word}"), 0)
-        for word in ("now", "then", "soon")
-    ]
-    (tmp_path / "web.txt").write_text("minus1 and anow and nothing else", "utf-8")
-    data = Dataset([*own, *shared], "quiz")
-    found = audit.find_overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
-    assert found.checked_count == 4
-    assert found.count_found_options(data) == ((1, 3), (1, 7))
