@@ -123,46 +123,6 @@ _BUILD = Printed(
 
 PRINTED: Mapping[str, Printed | list[Printed]] = {
     "admin export": Printed(digest=str, files=dict[str, str], counts=dict[str, int]),
-    "admin study pay": Printed(
-        study=str,
-        currency=str,
-        paid=str,
-        due=str,
-        median_wage=Text,
-        warnings=list[str],
-        payments=list[dict[Literal["id", "worker", "amount", "at"], str]],
-        workers=list[Record],
-    ),
-    "admin study reconcile": Printed(
-        dry_run=bool,
-        changes=list[Record],
-        same=int,
-        unknown=list[int],
-        unmatched=str,
-        missing=list[str],
-        doubts=list[tuple[int, str]],
-        notes=list[tuple[int, str]],
-        votes=int,
-    ),
-    "admin study show": Printed(
-        **dict.fromkeys(
-            ("study", "market", "work", "reward", "currency", "votes_count", "created"), str
-        ),
-        **dict.fromkeys(("amount", "may_not_come", "began", "votes_that_wait"), int),
-        **dict.fromkeys(("places", "may_begin", "minutes", "may_come"), int | None),
-        closed=Text,
-        states=dict[str, int],
-        verdicts=dict[str, int],
-    ),
-    "admin test open": Printed(round=str, sheets=list[Record], left_out=_LEFT_OUT),
-    "admin test publish": Printed(used=int, alternates=int, withheld=int, canary=str),
-    "admin test results": Printed(
-        sheets=int,
-        handed_in=int,
-        held_for_their_pace=NotRequired[int],
-        people=int,
-        answers=int,
-    ),
     "audit": [
         Printed(
             audit.Audit,

@@ -134,6 +134,7 @@ def _complete_job(problems: int) -> dict[str, Any]:
 def _submit_tests(problems: int) -> dict[str, Any]:
     """Let a participant submit a whole test at once; return how many answers enter the results."""
     from winosmith import Dataset, Problem
+    from winosmith.web.jobs import wait_for_job
     from winosmith.web.people.models import Person
     from winosmith.web.take.rounds import close_round, open_round
     from winosmith.web.take.sheets import assign_sheet, store_answer, submit_sheet
@@ -147,12 +148,14 @@ def _submit_tests(problems: int) -> dict[str, Any]:
     ]
     opened_round, _left = open_round(Dataset(made), "clicks")
     person = Person.objects.create_user("subject")
-    sitting = assign_sheet(person, opened_round, {})
+    sitting = assign_sheet(person, opened_round)
     asked = len(sitting.sheet.record["items"])
     for number in range(1, asked + 1):
         store_answer(person, sitting.ref, number, "A", 0.2)
     submit_sheet(person, sitting.ref)
-    figures = close_round("clicks").figures
+    wait_for_job(close_round("clicks"))
+    opened_round.refresh_from_db()
+    figures = opened_round.figures
     counted = figures["answers"] if figures else 0
     return {"answers": asked, "decided": counted, "waiting": asked - counted}
 

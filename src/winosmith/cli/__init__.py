@@ -1,7 +1,7 @@
 """The command `winosmith`. The module of a subcommand is imported only when it is called.
 
 Each public module contains `command`, a `click.Command`. Closely related commands share a module
-(`verify` is in `release`). Large groups have further modules (`_admin_test`, `_humans_sheets`).
+(`verify` is in `release`). Large groups have further modules (`_humans_sheets`).
 Other private modules contain shared code.
 """
 

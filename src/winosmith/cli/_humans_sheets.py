@@ -107,7 +107,7 @@ def make_test_sheets(**options: Any) -> None:
         return
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
-    print_omitted_problems(made.omitted)
+    _print_omitted_problems(made.omitted)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
@@ -152,7 +152,7 @@ def _count_items_by_label(sheet: Sheet, prefix: str) -> int:
     return sum((item.label or "").startswith(prefix) for item in sheet.items)
 
 
-def print_omitted_problems(omitted: Sequence[Dropped]) -> None:
+def _print_omitted_problems(omitted: Sequence[Dropped]) -> None:
     for left in omitted[:_LISTED_REASONS]:
         echo(f"Not on a sheet: {left.problem.id}: {left.reason}")
     if len(omitted) > _LISTED_REASONS:

@@ -1,12 +1,9 @@
-"""`winosmith admin`: manage a site from a terminal, even while it is being served.
-
-Human tests and studies have their own modules, which use options and functions of this module.
-"""
+"""`winosmith admin`: manage a site from a terminal, even while it is being served."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import wraps
@@ -32,17 +29,11 @@ COMMANDS = {
     "erase-again": "repeat the erasures that were made after the backup",
     "export": "export all data as files: problems, judgements, states, the log",
     "import": "import problems, gold questions, or published sentences for comparison",
-    "test": "manage human tests on the site",
-    "study": "manage paid studies with workers of crowd markets",
     "invite": "create a one-time link for a contributor, judge, moderator or admin",
 }
 
-_OTHER_LOCATIONS = {
-    "import": "admin:import_",
-    "test": "_admin_test:command",
-    "study": "_admin_study:command",
-}
-LOCATIONS = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_LOCATIONS
+LOCATIONS = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS}
+LOCATIONS["import"] = "admin:import_"
 
 
 @click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
@@ -69,9 +60,8 @@ def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option `--database`, and pass the site of DIR as the first argument."""
 
     @wraps(function)
-    @click.pass_obj
-    def call(group: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(open_existing_site(group or folder, database), **rest)
+    def call(*, folder: str, database: str | None, **rest: Any) -> Any:
+        return function(open_existing_site(folder, database), **rest)
 
     return database_option(call)
 
@@ -85,23 +75,8 @@ def _choose_address(ctx: click.Context, param: click.Parameter, address: str | N
 
     if address:
         return address
-    # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return read_last_url(Path(ctx.obj or ctx.params["folder"])) or _DEFAULT_ADDRESS
-
-
-address_option = click.option(
-    "--address",
-    metavar="URL",
-    callback=_choose_address,
-    show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
-    help="Public URL of the site, used in links.",
-)
-
-
-def print_counts(counts: Mapping[str, int]) -> None:
-    width = max(map(len, counts), default=0)
-    for name, count in counts.items():
-        echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
+    # Click processes omitted options last: DIR is known by now.
+    return read_last_url(Path(ctx.params["folder"])) or _DEFAULT_ADDRESS
 
 
 def open_existing_site(folder: str, database: str | None) -> Site:
@@ -132,7 +107,13 @@ MAX_MINUTES = 90 * 24 * 60
 @click.option("--for", "name", metavar="NAME", help="Account that needs a new password.")
 @click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MAX_MINUTES),
               help="Number of minutes for which the link is valid.")  # fmt: skip
-@address_option
+@click.option(
+    "--address",
+    metavar="URL",
+    callback=_choose_address,
+    show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
+    help="Public URL of the site, used in links.",
+)
 @pass_site
 def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
     """Print a one-time link to create an account, or to set a new password.
@@ -244,7 +225,9 @@ def export(site: Site, out: str, public: bool) -> None:
     exported = exporting.export(out, public=public)
     if print_json_if_requested(asdict(exported)):
         return
-    print_counts(exported.counts)
+    width = max(map(len, exported.counts))
+    for name, count in exported.counts.items():
+        echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
     echo(f"digest {exported.digest}")
 
 

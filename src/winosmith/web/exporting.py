@@ -70,7 +70,7 @@ def export(folder: str | Path, *, public: bool = False) -> ExportResult:
                     counts[f"{PRIVATE}/{name}"] = sum(1 for line in lines if file.write(line))
             for round_ in Round.objects.order_by("pk"):
                 name = f"{PRIVATE}/tests/{round_.name}"
-                counts[name] = write_round(output, round_, f"{name}/")["answers"]
+                counts[name] = write_round(output, round_, f"{name}/")
     listing = "".join(f"{output.files[name]}  {name}\n" for name in sorted(output.files))
     digest = hashlib.sha256(listing.encode()).hexdigest()
     return ExportResult(digest, dict(output.files), counts)
@@ -165,7 +165,7 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
     ),
     "rounds": _make_table_reader(
         Round.objects.all(),
-        "title", "state", "data", "seed", "consent", "declared", "figures",
+        "title", "state", "data", "seed", "consent", "figures",
         "created", "closed", "published",
         round="name",
     ),

@@ -77,6 +77,7 @@ class Job(models.Model):
         STUDY_PLACES = "study-places", gettext_lazy("change of a study’s places")
         STUDY_LIST = "study-list", gettext_lazy("participant list of a study")
         STUDY_PAID = "study-paid", gettext_lazy("market’s decisions on a study")
+        STUDY_BONUS = "study-bonus", gettext_lazy("paid bonuses of a study")
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
         NEWS = "news", gettext_lazy("news by email")
@@ -200,8 +201,8 @@ State = Job.State
 
 (
     SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE, STUDY_PLACES,
-    STUDY_LIST, STUDY_PAID, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, LEARN, MEASURE, ROUND,
-    BATCH, VOTES,
+    STUDY_LIST, STUDY_PAID, STUDY_BONUS, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, LEARN, MEASURE,
+    ROUND, BATCH, VOTES,
 ) = Job.Kind.values  # fmt: skip
 
 MODERATOR_KINDS = (BATCH, VOTES)

@@ -146,6 +146,7 @@ AREAS: dict[str, list[URLPattern]] = {
         path("leave/", market.end_work, {"end": abandon_participation}, name="leave"),
         path("ledger/<slug:name>/", market.show_ledger, name="ledger"),
         path("ledger/<slug:name>/ledger.csv", market.download_ledger, name="table"),
+        path("ledger/<slug:name>/bonuses.csv", market.download_bonuses, name="bonuses"),
         path("<str:token>/", market.store_link_ids, name="enter"),
     ],
     "moderate": [

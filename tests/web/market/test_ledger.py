@@ -1,31 +1,33 @@
 """The ledger: time, hourly pay, payments, and amounts due."""
 
 import csv
-import json
-import stat
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from tests.web.conftest import BOTH
 from tests.web.judge.making import gold
 from tests.web.making import fresh
 from tests.web.market import making as m
-from tests.web.market.test_reconciling import _run
+from tests.web.market.test_reconciling import reconcile
+from tests.web.run.conftest import done, job_of, send
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import compute_ledger, iter_payments, record_bonuses
+from winosmith.web.market.ledger import compute_ledger, iter_payments, read_bonuses, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import delete_old_rows, erase
+
+__all__ = ["done", "send"]
 
 
 def _set(part: Any, **fields: Any) -> Any:
@@ -48,9 +50,9 @@ def _study() -> tuple[Any, dict[str, Any]]:
         "gone": ("left", "waiting", "0", 100, 1),
     }
     people = {}
-    for n, (name, (state, verdict, paid, seconds, done)) in enumerate(states.items(), start=1):
+    for n, (name, (state, verdict, paid, seconds, count)) in enumerate(states.items(), start=1):
         part = m.working(made, n)
-        for _n in range(done):
+        for _n in range(count):
             m.give(part.person)
         people[name] = _set(part, state=state, verdict=verdict, paid=Decimal(paid), seconds=seconds)
     return made, people
@@ -92,22 +94,37 @@ def test_work_time_cuts_long_gaps(db):
     assert count_work_seconds(part) == 2 * (300 + 30)
 
 
-def test_bonus_file_lists_the_payments_that_are_due(db, tmp_path):
-    """It contains market ids, so only its owner can read it."""
+def _write_bonuses(made: Any, path: Path) -> Path:
+    """Write the file of the payments that are due; return its path."""
+    with path.open("w") as file:
+        csv.writer(file).writerows(iter_payments(compute_ledger(made)))
+    return path
+
+
+def _record(made: Any, path: Path) -> int:
+    return record_bonuses(made, read_bonuses(made, path))
+
+
+def test_bonuses_are_downloaded_paid_and_uploaded(db, adam, visit, send, done):
+    """Only the file of bonuses contains market ids."""
     made, _people = _study()
-    file, table = tmp_path / "bonus.csv", tmp_path / "ledger.csv"
-    told = _run("pay", made.name, "--bonuses", str(file), "--csv", str(table))
-    assert [entry.name for entry in compute_ledger(made).entries if entry.name not in told] == []
-    ((worker, amount, currency, key),) = csv.reader(file.read_text().splitlines())
+    assert "bonuses.csv" in visit(adam).get(f"/study/ledger/{made.name}/").text
+    raw = visit(adam).get(f"/study/ledger/{made.name}/bonuses.csv").getvalue()
+    ((worker, amount, currency, _key),) = csv.reader(raw.decode("utf-8-sig").splitlines())
     assert (worker, amount, currency) == (m.worker(4), "1.00", "GBP")
-    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(table.stat().st_mode) == 0o600
-    assert m.worker(4) not in table.read_text()
-    assert record_bonuses(made, file) == 1
-    assert record_bonuses(made, file) == 0
+    path = f"/admin/studies/{made.name}/"
+    form = {"do": "bonuses", "bonuses-file": SimpleUploadedFile("bonuses.csv", raw)}
+    job = job_of(send(path, **form))
+    assert (job.came, compute_ledger(made).due) == ({"payments": 1, "total": "1.00"}, Decimal(1))
+    assert done(job).came["new"] == 1
+    assert m.worker(4) not in send(f"/admin/jobs/{job.mark}/", method="get").text
     book = compute_ledger(made)
     assert (book.due, book.total) == (0, Decimal(7))
-    (entry,) = json.loads(_run("pay", made.name, "--json"))["payments"]
-    assert (entry["id"], entry["amount"]) == (key, "1.00")
+    assert "bonuses.csv" not in visit(adam).get(f"/study/ledger/{made.name}/").text
+    form["bonuses-file"] = SimpleUploadedFile("bonuses.csv", raw)
+    assert done(job_of(send(path, **form))).came["new"] == 0
+    form["bonuses-file"] = SimpleUploadedFile("bonuses.csv", raw.replace(b"GBP", b"EUR"))
+    assert "bonuses.csv:1: the currency is" in send(path, **form).text
 
 
 def test_a_reward_for_part_of_the_work_is_not_paid_twice(db):
@@ -123,18 +140,12 @@ def test_a_reward_for_part_of_the_work_is_not_paid_twice(db):
     assert compute_ledger(made).due == Decimal("0.25")
 
 
-def _write_bonuses(made: Any, path: Path) -> Path:
-    """Write the file of the payments that are due; return its path."""
-    _run("pay", made.name, "--bonuses", str(path))
-    return path
-
-
 def test_repeated_and_overlapping_bonus_files_count_once(db, tmp_path):
     """Amounts that become due later are separate payments."""
     made, people = _study()
     first = _write_bonuses(made, tmp_path / "1.csv")
     assert _write_bonuses(made, tmp_path / "again.csv").read_text() == first.read_text()
-    record_bonuses(made, first)
+    _record(made, first)
     assert not _write_bonuses(made, tmp_path / "none.csv").read_text()
     _set(people["half"], state="complete", verdict="approved")
     _set(people["good"], paid=0)
@@ -145,7 +156,7 @@ def test_repeated_and_overlapping_bonus_files_count_once(db, tmp_path):
     ]
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + second.read_text().splitlines()[0] + "\n")
-    assert [record_bonuses(made, file) for file in (first, both, second, both)] == [0, 1, 1, 0]
+    assert [_record(made, file) for file in (first, both, second, both)] == [0, 1, 1, 0]
     book = compute_ledger(made)
     parts = [entry.part for entry in book.entries]
     bonuses = {part.pk: part.total_bonus for part in parts if part.total_bonus}
@@ -160,9 +171,9 @@ def test_known_payment_id_with_another_amount_is_refused(db, tmp_path):
     _set(people["half"], state="complete", verdict="approved")
     _set(people["good"], paid=0)
     second = _write_bonuses(made, tmp_path / "2.csv")
-    record_bonuses(made, first)
+    _record(made, first)
     with pytest.raises(InputError, match=r"2\.csv:2: .* has the payment .* of 1\.00 GBP, but this"):
-        record_bonuses(made, second)
+        _record(made, second)
     assert compute_ledger(made).total == Decimal(5)
 
 
@@ -191,7 +202,7 @@ def test_invalid_line_of_a_bonus_file_is_refused(db, tmp_path, line, said):
     file = tmp_path / "bonus.csv"
     file.write_text(f"{m.worker(2)},1.50,GBP,p0\n" + line.format(worker=m.worker(4)))
     with pytest.raises(InputError, match=rf"bonus\.csv:[23]: .*{said}"):
-        record_bonuses(made, file)
+        _record(made, file)
     assert not Payment.objects.exists()
 
 
@@ -200,7 +211,7 @@ def test_payment_to_an_erased_worker_is_recorded(db, tmp_path):
     made, people = _study()
     file = _write_bonuses(made, tmp_path / "1.csv")
     erase(people["half"].person, texts=False)
-    assert record_bonuses(made, file) == 1
+    assert _record(made, file) == 1
     assert Participation.objects.get(pk=people["half"].pk).total_bonus == Decimal("1.00")
 
 
@@ -209,7 +220,7 @@ def test_payment_to_an_erased_worker_is_recorded(db, tmp_path):
 def test_simultaneous_imports_of_a_bonus_file_count_once(database, tmp_path):
     made, _people = _study()
     file = _write_bonuses(made, tmp_path / "1.csv")
-    assert sorted(at_once(lambda _: record_bonuses(made, file), range(8))) == [0] * 7 + [1]
+    assert sorted(at_once(lambda _: _record(made, file), range(8))) == [0] * 7 + [1]
     assert compute_ledger(made).due == 0
 
 
@@ -219,8 +230,8 @@ def test_payment_far_above_the_reward_is_not_recorded(db, tmp_path):
     m.working(made)
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
-    told = _run("reconcile", made.name, str(file))
-    assert f"{file}:2: paid is 250.00, far above the reward of 2.00 GBP" in told
+    ((line, doubt),) = reconcile(made, file).doubts
+    assert (line, "paid is 250.00, far above the reward of 2.00 GBP" in doubt) == (2, True)
     assert compute_ledger(made).total == 0
 
 
@@ -251,8 +262,8 @@ def test_erasing_a_worker_deletes_the_market_ids(db, visit, tmp_path):
     assert not part.browser
     assert not Identity.objects.exists()
     assert Slot.objects.filter(problem=half, open=True).count() == 1
-    told = _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, "APPROVED")])))
-    assert "never started here" in told
+    found = reconcile(made, m.export(tmp_path / "x.csv", [(1, "APPROVED")]))
+    assert found.unknown == [2]
 
 
 def test_invalid_settings_of_a_study_are_refused(db):
@@ -318,7 +329,7 @@ def test_ledger_and_export_note_work_that_was_only_training(db, rules, tmp_path)
     told = "the training was not passed: none of the 3 answers counts as a vote"
     assert [told in note for note in notes] == [True, False]
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
-    assert _run("reconcile", made.name, str(file), "--dry-run").count(told) == 1
+    assert [note for _line, note in reconcile(made, file, apply=False).notes].count(told) == 1
 
 
 def test_gold_answers_among_votes_are_not_noted_as_training(db, rules):

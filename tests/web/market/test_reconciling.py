@@ -1,42 +1,34 @@
 """A market's export, which is read strictly and applied once."""
 
 import csv
-import json
 import os
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from django.conf import settings
 
 from tests.web import world
 from tests.web.making import fresh, single
 from tests.web.market import making as m
-from winosmith.cli._main import group
 from winosmith.errors import InputError
 from winosmith.web.judge.submissions import withdraw_twin
-from winosmith.web.market.exports import read_export
+from winosmith.web.market.exports import apply_plan, plan_changes, read_export
 from winosmith.web.market.ledger import compute_ledger
-from winosmith.web.market.models import Screen, Study
-from winosmith.web.market.studies import read_ids
+from winosmith.web.market.studies import read_ids, screen_workers
 from winosmith.web.market.workers import finish_participation, start_participation
-from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import erase
 
 
-def _run(*arguments: str) -> str:
-    """Run `winosmith admin study` on this process's site; return what it printed."""
-    words = ["admin", "study", str(settings.SITE.folder), *arguments]
-    done = CliRunner().invoke(group, words, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def _reconcile(made: Any, file: Path, *options: str) -> Any:
-    """Reconcile a study with a market's export; return the record."""
-    return json.loads(_run("reconcile", made.name, str(file), *options, "--json"))
+def reconcile(made: Any, file: Path, *, final: bool = False, apply: bool = True) -> Any:
+    """Reconcile a study with a market's export, which was saved to the file; return the plan."""
+    saved = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    rows = read_export(file, made.provider, made.currency)
+    found = plan_changes(made, rows, final=final, sent=saved)
+    if apply:
+        apply_plan(made, found)
+    return found
 
 
 def _let_two_workers_finish(made: Any) -> tuple[list[Any], list[Any]]:
@@ -47,7 +39,7 @@ def _let_two_workers_finish(made: Any) -> tuple[list[Any], list[Any]]:
 
 
 def test_export_is_applied_once(db, tmp_path):
-    """A dry run changes nothing, and market ids are never printed.
+    """Planning changes nothing, and plans contain no market ids.
 
     The total includes each payment once, also those to unknown and to erased workers.
     """
@@ -55,29 +47,25 @@ def test_export_is_applied_once(db, tmp_path):
     parts, halves = _let_two_workers_finish(made)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "RETURNED"), (7, "APPROVED")])
     before = world.state_of_all()
-    dry = _reconcile(made, file, "--dry-run")
+    planned = reconcile(made, file, apply=False)
     assert world.state_of_all() == before
-    done = _reconcile(made, file)
-    assert done["changes"] == dry["changes"]
-    assert done["votes"] == 2
-    assert [(c["verdict"], c["paid"], c["votes"]) for c in done["changes"]] == [
-        ("approved", "2.00", 1), ("returned", "0.00", 1),
+    done = reconcile(made, file)
+    assert done.changes == planned.changes
+    assert [(c.verdict, c.paid, c.votes) for c in done.changes] == [
+        ("approved", Decimal("2.00"), 1), ("returned", Decimal(0), 1),
     ]  # fmt: skip
-    assert (done["unknown"], done["unmatched"]) == ([4], "2.00")
+    assert (done.unknown, done.unmatched) == ([4], Decimal("2.00"))
     assert (compute_ledger(fresh(made)).total, made.unmatched) == (Decimal(4), Decimal(2))
-    assert done["missing"] == []
-    assert m.worker(1) not in json.dumps(done)
+    assert done.missing == []
+    assert m.worker(1) not in repr(done)
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
     after = world.state_of_all()
-    again = _reconcile(made, file)
-    assert (again["changes"], again["same"], again["votes"]) == ([], 2, 0)
+    again = reconcile(made, file)
+    assert (again.changes, again.unchanged) == ([], 2)
     assert world.state_of_all() == after
     erase(parts[0].person, texts=False)
-    _run("reconcile", made.name, str(file))
+    assert reconcile(made, file).unknown == [2, 4]
     assert compute_ledger(fresh(made)).total == Decimal(4)
-    shown = _run("reconcile", made.name, str(file))
-    assert f"{file}:4: never started here" in shown
-    assert m.worker(7) not in shown
 
 
 def test_only_a_final_export_rejects_missing_workers(db, tmp_path):
@@ -85,17 +73,17 @@ def test_only_a_final_export_rejects_missing_workers(db, tmp_path):
     made, _ = m.study(1)
     parts, halves = _let_two_workers_finish(made)
     first = m.export(tmp_path / "one.csv", [(1, "APPROVED")])
-    told = _reconcile(made, first)
-    assert told["missing"] == [get_pseudonym(parts[1].person)]
+    told = reconcile(made, first)
+    assert told.missing == [parts[1]]
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
     none = m.export(tmp_path / "none.csv", [])
     now = none.stat().st_mtime
     os.utime(none, (now - 3600, now - 3600))  # downloaded before anybody started
-    told = _reconcile(made, none, "--final")
-    assert (told["changes"], fresh(parts[1]).verdict) == ([], "waiting")
+    told = reconcile(made, none, final=True)
+    assert (told.changes, fresh(parts[1]).verdict) == ([], "waiting")
     os.utime(none, (now, now))
-    told = _reconcile(made, none, "--final")
-    assert [c["verdict"] for c in told["changes"]] == ["rejected"]
+    told = reconcile(made, none, final=True)
+    assert [c.verdict for c in told.changes] == ["rejected"]
     assert [fresh(half).state for half in halves] == ["valid", "judging"]
     assert (fresh(parts[1]).verdict, parts[1].said) == ("rejected", "not in the export")
 
@@ -106,10 +94,10 @@ def test_submission_of_another_worker_is_doubted(db, tmp_path):
     part = m.working(made, 1, submission=m.worker(1002))  # worker 1 says submission 2
     m.give(part.person)
     file = m.export(tmp_path / "x.csv", [(1, "APPROVED"), (2, "APPROVED")])
-    told = _reconcile(made, file)
-    assert told["changes"] == []
-    assert told["missing"] == []
-    assert [(line, "another" in why) for line, why in told["doubts"]] == [(2, True), (3, True)]
+    told = reconcile(made, file)
+    assert told.changes == []
+    assert told.missing == []
+    assert [(line, "another" in why) for line, why in told.doubts] == [(2, True), (3, True)]
     assert fresh(half).state == "judging"
 
 
@@ -118,8 +106,8 @@ def test_wrong_codes_and_incomplete_work_are_noted(db, tmp_path):
     _let_two_workers_finish(made)
     m.working(made, 3)
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW"), (3, "APPROVED")], code="STOLEN")
-    told = _reconcile(made, file, "--dry-run")
-    notes = [why for _line, why in told["notes"]]
+    told = reconcile(made, file, apply=False)
+    notes = [why for _line, why in told.notes]
     assert [note.split(",")[0] for note in notes] == [
         "the code differs from the code that the site issued", "a code was entered", "approved",
     ]  # fmt: skip
@@ -130,7 +118,7 @@ def test_return_withdraws_the_twins_and_ends_the_work(db, tmp_path):
     part = m.working(made)
     half = single("mine-a", by=part.person, state="held")
     file = m.export(tmp_path / "x.csv", [(1, "TIMED-OUT")])
-    _run("reconcile", made.name, str(file))
+    reconcile(made, file)
     part.refresh_from_db()
     assert fresh(half).state == "withdrawn"
     assert part.state == "left"
@@ -144,8 +132,8 @@ def test_work_withdrawn_after_completion_is_noted(db, tmp_path):
     assert compute_ledger(made).entries[0].notes == ()
     withdraw_twin(part.person, row, "")
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
-    told = _reconcile(made, file, "--dry-run")
-    assert told["notes"] == [[2, "all the work was done, but some of it was withdrawn"]]
+    told = reconcile(made, file, apply=False)
+    assert told.notes == [(2, "all the work was done, but some of it was withdrawn")]
     assert compute_ledger(made).entries[0].notes == (
         "all the work was done, but some of it was withdrawn",
     )
@@ -157,7 +145,7 @@ def test_export_of_a_generic_market_is_read(db, tmp_path):
     part = start_participation(made, m.arrival(made, submission=""))
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid,seconds\n{m.worker(1)},approved,1.25,60\n")
-    _run("reconcile", made.name, str(file))
+    reconcile(made, file)
     assert (fresh(part).verdict, part.market_seconds) == ("approved", 60)
     assert part.paid == Decimal("1.25")
     assert "paid although no work was done" in compute_ledger(made).entries[0].notes
@@ -169,10 +157,10 @@ def test_a_worker_returns_a_submission_on_request(db, tmp_path):
     part, half = m.judged(made)
     finish_participation(part)
     for status in ("TIMED-OUT", "RETURNED"):
-        _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, status)])))
+        reconcile(made, m.export(tmp_path / "x.csv", [(1, status)]))
         assert (fresh(part).verdict, part.said, part.paid) == ("approved", status, 0)
         assert (compute_ledger(made).due, fresh(half).state) == (Decimal(1), "valid")
-    _run("reconcile", made.name, str(m.export(tmp_path / "x.csv", [(1, "REJECTED")])))
+    reconcile(made, m.export(tmp_path / "x.csv", [(1, "REJECTED")]))
     assert (compute_ledger(made).due, fresh(half).state) == (0, "judging")
 
 
@@ -184,9 +172,9 @@ def test_two_submissions_of_a_worker_are_a_doubt(db, tmp_path, order):
     rows = [f"{m.worker(1)},first,returned", f"{m.worker(1)},second,approved"]
     lines = ["worker,submission,status", *(rows[at] for at in order)]
     (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
-    told = _reconcile(made, tmp_path / "x.csv")
-    assert (told["changes"], told["missing"], fresh(part).verdict) == ([], [], "waiting")
-    assert [line for line, _why in told["doubts"]] == [2, 3]
+    told = reconcile(made, tmp_path / "x.csv")
+    assert (told.changes, told.missing, fresh(part).verdict) == ([], [], "waiting")
+    assert [line for line, _why in told.doubts] == [2, 3]
 
 
 FAULTS = {
@@ -223,13 +211,9 @@ def test_a_table_of_ids_screens(db, tmp_path):
     """A study admits the ids of a table's column; faults have their line."""
     table = tmp_path / "workers.csv"
     table.write_text("Worker ID,Approval rate\nAAAAAAAA1,99.5 %\nAAAAAAAA2,98 %\n")
-    out = _run("create", "gate", "--on", "generic", "--judge", "2", "--reward", "0.6", "--currency",
-               "USD", "--minutes", "5", "--places", "9", "--address", "https://x.example",
-               "--only", str(table))  # fmt: skip
-    assert "https://x.example/study/" in out
-    study = Study.objects.get(name="gate")
+    study, _ = m.study(provider="generic", code="")
+    assert screen_workers(study, read_ids(table, "generic"), allowed=True) == 2
     assert study.invited_only
-    assert Screen.objects.filter(study=study, allowed=True).count() == 2
 
     for text, where in (
         ("worker id\nnot an id\n", ":2: this is not an id of generic"),
@@ -253,10 +237,3 @@ def test_semicolons_and_tabs_are_read_as_separators(db, tmp_path, separator):
     assert read_export(tmp_path / "y.csv", "prolific", "GBP") == rows
     (tmp_path / "ids.csv").write_text(f"worker id{separator}rate\nAAAAAAAA1{separator}99\n")
     assert read_ids(tmp_path / "ids.csv", "generic") == ["AAAAAAAA1"]
-
-
-def test_number_of_places_can_be_changed(db):
-    """Half as many again may start."""
-    made, _token = m.study(places=9)
-    assert "places" in _run("show", made.name, "--places", "40")
-    assert (fresh(made).places, made.max_starts) == (40, 60)

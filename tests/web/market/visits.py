@@ -39,6 +39,7 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
 NO_PAGE = {
     "market:welcome": "where market:enter leads",
     "market:table": "a file",
+    "market:bonuses": "a file",
 }
 
 
@@ -53,6 +54,7 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
     ("market:enter", "get", (ref("study"),), none, "ddddddd"),
     ("market:ledger", "get", ("judging",), none, "llffffo"),
     ("market:table", "get", ("judging",), none, "llffffo"),
+    ("market:bonuses", "get", ("judging",), none, "llffffo"),
 ]
 """Rows of the table of permissions; see `test_authorisation`."""
 

@@ -81,7 +81,7 @@ def test_invalid_human_test_is_refused_and_the_form_kept(db, send, file, others,
 def test_unfinished_sheets_keep_a_human_test_open(db, send, done, ann):
     """They can be counted as given up."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
-    assign_sheet(ann, Round.objects.get(), {})
+    assign_sheet(ann, Round.objects.get())
     refused = send("/admin/tests/spring/close/")
     assert refused.status_code == 409
     assert "1 sheet is still in progress" in refused.text
@@ -96,7 +96,7 @@ def test_results_are_computed_outside_of_transactions(database, send, done, ann,
     """The page waits for them. A worker killed after storing them stores the same again."""
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     within, real = [], rounds.compute_results
-    fill(ann, assign_sheet(ann, Round.objects.get(), {}))
+    fill(ann, assign_sheet(ann, Round.objects.get()))
 
     def figures_of(*asked: Any) -> Any:
         within.append(connection.in_atomic_block)
@@ -134,7 +134,7 @@ def test_admin_can_retry_failed_results(db, send, done, monkeypatch):
 def test_human_test_is_published_after_confirmation(db, send, done, ann):
     done(job_of(send("/admin/tests/", file=SCHEMAS, **TEST)))
     assert send("/admin/tests/spring/publish/").status_code == 409
-    fill(ann, assign_sheet(ann, Round.objects.get(), {}))
+    fill(ann, assign_sheet(ann, Round.objects.get()))
     send("/admin/tests/spring/close/")
     work_off()
     job, same = (job_of(send("/admin/tests/spring/publish/")) for _ in "12")

@@ -12,7 +12,7 @@ from tests.web.run.conftest import job_of
 from tests.web.run.visits import STUDY
 from winosmith.web.jobs import Job
 from winosmith.web.market.models import Study
-from winosmith.web.market.studies import digest_id, find_study, get_study, is_admitted
+from winosmith.web.market.studies import digest_id, find_study, is_admitted
 from winosmith.web.market.workers import finish_participation
 from winosmith.web.people.gates import new_key
 from winosmith.web.run.views import describe_request
@@ -57,7 +57,7 @@ def test_new_link_replaces_the_old_one(adam, visit, send):
 
 def test_currency_may_be_lower_case(send):
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
-    assert get_study("pilot").currency == "GBP"
+    assert Study.objects.get(name="pilot").currency == "GBP"
     assert Job.objects.get().asked["currency"] == "GBP"
 
 

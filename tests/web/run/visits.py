@@ -214,5 +214,7 @@ def staged(people: dict[str, Any]) -> dict[str, str]:
                            {"name": "judging", "file": "l.csv", "allowed": "only"}),
         "shown paid": made("study-paid", "shown", PAID, paid),
         "done paid": made("study-paid", "done", {**PAID, "counted": 20}, paid),
+        "done bonuses": made("study-bonus", "done", {"payments": 3, "total": "4.50", "new": 2},
+                             {"name": "judging", "file": "bonuses.csv"}),
         "stopped import": made("import", "stopped", COMING, total=3, done=1),
     }  # fmt: skip

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.web.making import fresh
+from tests.web.working import work_off
 from winosmith import Dataset, Problem as Datum, practice
 
 _numbers = itertools.count(1)
@@ -51,6 +53,15 @@ def opened(rules: Any) -> Callable[..., Any]:
         return open_round(dataset if dataset is not None else twins(6), name, **options)[0]
 
     return make
+
+
+def closed(round_: Any, **options: Any) -> Any:
+    """Close a round, and compute its results; return the round."""
+    from winosmith.web.take.rounds import close_round
+
+    close_round(round_.name, **options)
+    work_off()
+    return fresh(round_)
 
 
 def fill(person: Any, sitting: Any, *, seed: int = 0, finish: bool = True) -> dict[int, str]:

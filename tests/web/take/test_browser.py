@@ -25,6 +25,14 @@ result = {
 """
 
 
+_OPEN = """
+from winosmith import formats
+from winosmith.web.take.rounds import open_round
+open_round(formats.read("{file}"), "spring", orders=2)
+result = None
+"""
+
+
 @pytest.fixture
 def testing(
     served_anew: Any, browser: Any, tmp_path: Path
@@ -39,8 +47,7 @@ def testing(
         site = served_anew(gold_every=0)
         site.people("ann", bob="judge", eva="moderator")
         formats.write(practice.read_handwritten()[:20].problems, tmp_path / "twins.jsonl")
-        site.admin("test", str(site.folder), "open", str(tmp_path / "twins.jsonl"),
-                   "--name", "spring", "--orders", "2")  # fmt: skip
+        site.do(_OPEN.format(file=tmp_path / "twins.jsonl"))
         return site, come(site, context, name)
 
     def come(site: Any, context: dict[str, Any] | None = None, name: str = "ann") -> Any:
@@ -84,7 +91,7 @@ def test_whole_test_can_be_taken_by_keyboard(testing):
     site, page = testing()
     faults = heard(page, [])
     page.goto("/tests/round/spring/")
-    page.locator("#t-native-1").focus()
+    page.locator("#native-yes").focus()
     page.keyboard.press("Space")
     page.locator("#agree").focus()
     page.keyboard.press("Space")
@@ -171,10 +178,10 @@ def test_question_fits_a_small_phone(testing):
 def test_typed_text_survives_a_reload_and_a_lost_page(testing):
     _site, page = testing()
     page.goto("/tests/round/spring/")
-    page.check("#t-native-1")
+    page.check("#native-yes")
     page.check("#agree")
     page.reload()
-    assert page.is_checked("#t-native-1")
+    assert page.is_checked("#native-yes")
     with page.expect_navigation():
         page.get_by_role("button", name="Agree and start").click()
     _first(page)

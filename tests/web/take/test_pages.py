@@ -7,14 +7,12 @@ import pytest
 
 from tests.web import hostile
 from tests.web.making import fresh
-from tests.web.take.conftest import fill, twins
-from winosmith.humans import SurveyQuestion
+from tests.web.take.conftest import closed, fill, twins
 from winosmith.web import importing
 from winosmith.web.judge.models import Slot
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import get_pending_documents, publish_document
 from winosmith.web.take.models import Sitting
-from winosmith.web.take.rounds import close_round
 from winosmith.web.take.sheets import (
     assign_sheet,
     measure_time_shown,
@@ -62,7 +60,7 @@ def test_whole_test_is_taken_and_stored(ann, opened):
     refused = ann.post(f"/tests/round/{made.name}/", {"key": "k" * 20})
     assert refused.status_code == 422
     assert "Tick the box" in refused.content.decode()
-    sitting = _begin(ann, made, **{"declared-native": "yes"})
+    sitting = _begin(ann, made, native="yes")
     told = ann.get(f"/tests/sheet/{sitting.ref}/").content.decode()
     assert "genuinely ambiguous" in told
     assert "The gardener leaned the ladder" in told
@@ -82,7 +80,7 @@ def test_whole_test_is_taken_and_stored(ann, opened):
     done = ann.post(f"/tests/sheet/{sitting.ref}/end/", form, follow=True).content.decode()
     assert "Thank you" in done
     assert sitting.subject.code in done
-    assert (fresh(sitting).state, sitting.subject.declared) == ("done", {"native": "yes"})
+    assert (fresh(sitting).state, sitting.subject.native) == ("done", True)
     letters = sitting.answers.order_by("number").values_list("letter", flat=True)
     assert list(letters) == ["A", "B", "X", "A", "B", ""]
     noted = sitting.remarks.order_by("number", "kind").values_list("kind", "number", "text")
@@ -101,27 +99,27 @@ def test_consent_is_given_once_above_the_first_field(opened, person, visit):
     If the tick is missing, or a text has changed, the form is shown with its input and without a
     tick.
     """
-    made = opened(twins(6), declared=[SurveyQuestion("home", "Where do you live?")])
+    made = opened(twins(6))
     new, url = person("new"), f"/tests/round/{made.name}/"
     browser = visit(new)
     page = browser.get(url).content.decode()
     assert "What is stored about you" in page
     assert "What you grant" not in page, "respondents contribute no sentences"
-    assert page.index('name="agree"') < page.index('name="declared-home"')
+    assert page.index('name="agree"') < page.index('name="native"')
     shown = re.findall(r'name="shown" value="(\d+)"', page)
-    form = {"shown": shown, "declared-home": "a house in Leeds"}
+    form = {"shown": shown, "native": "no"}
     for changed, more in ((False, {}), (True, {"agree": "yes"})):
         if changed:
             publish_document("consent", "You take part in something else.")
         answer = browser.post(url, {**form, **more, **_hidden(browser.get(url), "key")})
         assert answer.status_code == 422
-        assert 'value="a house in Leeds"' in answer.content.decode()
+        assert 'id="native-no" checked' in answer.content.decode()
         assert not re.search('id="agree"[^>]* checked', answer.content.decode())
         assert get_pending_documents(new, answering=True)
     form["shown"] = re.findall(r'name="shown" value="(\d+)"', answer.content.decode())
     answer = browser.post(url, {**form, "agree": "yes", **_hidden(answer, "key")})
     assert answer.headers["Location"].startswith("/tests/sheet/")
-    assert Sitting.objects.get(subject__person=new).subject.declared == {"home": "a house in Leeds"}
+    assert Sitting.objects.get(subject__person=new).subject.native is False
     assert not get_pending_documents(new, answering=True)
     assert [each.kind for each in get_pending_documents(new)] == ["licence"]
 
@@ -225,8 +223,8 @@ def test_moderators_see_progress_and_then_results(opened, person, eva, bob, visi
     made = opened(twins(6), orders=2)
     for number in range(4):
         who = person(f"s{number}")
-        fill(who, assign_sheet(who, made, {"native": ("yes", "no")[number % 2]}), seed=number)
-    sitting = assign_sheet(bob, made, {})
+        fill(who, assign_sheet(who, made, native=number % 2 == 0), seed=number)
+    sitting = assign_sheet(bob, made)
     browser = visit(eva)
     listed = browser.get("/tests/progress/").content.decode()
     assert made.name in listed
@@ -235,7 +233,7 @@ def test_moderators_see_progress_and_then_results(opened, person, eva, bob, visi
     assert "bob" not in page
     assert "intended" not in page
     assert "median seconds between answers" in page
-    close_round(made.name, drop=True)
+    closed(made, drop=True)
     page = browser.get(f"/tests/progress/{made.name}/").content.decode()
     assert f"{100 * fresh(made).figures['right'] / made.figures['answers']:.1f} %" in page
     assert "Krippendorff" in page
@@ -246,8 +244,8 @@ def test_moderators_see_progress_and_then_results(opened, person, eva, bob, visi
 
 def test_question_without_answers_has_no_reading(opened, person, visit, eva):
     made, who = opened(twins(6)), person("ann")
-    fill(who, assign_sheet(who, made, {}))
-    close_round(made.name)
+    fill(who, assign_sheet(who, made))
+    closed(made)
     browser = visit(eva)
     page = browser.get(f"/tests/progress/{made.name}/").content.decode()
     assert page.count("<td>no answers</td>") == 1
@@ -259,7 +257,7 @@ def test_submitted_test_is_not_offered_again(ann, opened):
     assert made.title in ann.get("/tests/").content.decode()
     path = f"/tests/round/{made.name}/"
     assert "What you agree to" in ann.get(path).content.decode()
-    fill(ann.person, assign_sheet(ann.person, made, {}))
+    fill(ann.person, assign_sheet(ann.person, made))
     page = ann.get("/tests/").content.decode()
     assert path not in page
     assert "Tests that you took" in page

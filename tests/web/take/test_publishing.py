@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from tests.web.making import fresh
-from tests.web.take.conftest import asked, fill, twins
+from tests.web.take.conftest import asked, closed, fill, twins
 from winosmith import formats, humans
 from winosmith.errors import InputError
-from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
+from winosmith.humans import CANARY
 from winosmith.validate import read_votes
 from winosmith.web import exporting
 from winosmith.web.judge.submissions import withdraw_twin
@@ -21,7 +21,6 @@ from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import get_public_problems
 from winosmith.web.take.models import Sitting, Subject
-from winosmith.web.take.results import write_results
 from winosmith.web.take.rounds import close_round, publish_round
 from winosmith.web.take.sheets import (
     SheetClosedError,
@@ -36,27 +35,26 @@ pytestmark = pytest.mark.usefixtures("db")
 
 def test_round_with_sheets_in_progress_closes_only_with_drop(opened, person, ann, bob):
     made = opened()
-    fill(ann, assign_sheet(ann, made, {}))
-    out = assign_sheet(bob, made, {})
+    fill(ann, assign_sheet(ann, made))
+    out = assign_sheet(bob, made)
     with pytest.raises(InputError, match="1 sheet is still in progress"):
         close_round(made.name)
-    closed = close_round(made.name, drop=True)
-    assert closed.figures["subjects"] == 1
+    assert closed(made, drop=True).figures["subjects"] == 1
     with pytest.raises(SheetClosedError):
         store_answer(bob, out.ref, 1, "A", 1.0)
     with pytest.raises(InputError, match="closed"):
-        assign_sheet(person("eve"), made, {})
+        assign_sheet(person("eve"), made)
 
 
 def test_publishing_releases_asked_problems_and_their_halves(opened, ann):
     """Other problems stay hidden."""
     data = twins(4, singles=11)
     made = opened(data)
-    sitting = assign_sheet(ann, made, {})
+    sitting = assign_sheet(ann, made)
     fill(ann, sitting)
     with pytest.raises(InputError, match="open; close it first"):
         publish_round(made.name)
-    close_round(made.name)
+    closed(made)
     done = publish_round(made.name)
     on_it = asked(sitting)
     expected = {
@@ -76,10 +74,10 @@ def test_what_was_withdrawn_meanwhile_is_not_released(opened, ann, bob):
     made = opened(data)
     row = Twin.objects.get(ref=data[0].twin_id)
     Twin.objects.filter(pk=row.pk).update(contributor=bob)
-    sitting = assign_sheet(ann, made, {})
+    sitting = assign_sheet(ann, made)
     fill(ann, sitting)
     withdraw_twin(bob, fresh(row))
-    close_round(made.name)
+    closed(made)
     done = publish_round(made.name)
     assert done["used"] + done["alternates"] == get_public_problems().count() > 0
     erase(bob, True)
@@ -90,8 +88,8 @@ def test_what_was_withdrawn_meanwhile_is_not_released(opened, ann, bob):
 def test_problems_of_another_open_round_are_not_published(opened, ann):
     data = twins(4)
     first, second = opened(data), opened(data, seed=1)
-    fill(ann, assign_sheet(ann, first, {}))
-    close_round(first.name)
+    fill(ann, assign_sheet(ann, first))
+    closed(first)
     with pytest.raises(InputError, match=second.name):
         publish_round(first.name)
 
@@ -101,20 +99,20 @@ def test_results_equal_those_of_the_same_html_forms(opened, person, tmp_path):
     by_hand: list[tuple[Any, dict[int, str]]] = []
     for number in range(8):
         who = person(f"s{number}")
-        sitting = assign_sheet(who, made, {"native": ("yes", "no", "")[number % 3]})
+        sitting = assign_sheet(who, made, native=(True, False, None)[number % 3])
         by_hand.append((sitting, fill(who, sitting, seed=number)))
-    counts = write_results(made, tmp_path / "out")
-    out = tmp_path / "out"
+    counts = exporting.export(tmp_path / "open").counts
+    out = tmp_path / "open/private/tests" / made.name
     data = formats.read(out / "private/schemas.jsonl")
     subjects = humans.read_subjects(out / "subjects.jsonl")
     found = humans.compute_results(data, read_votes(out / "responses.jsonl"), subjects)
-    assert counts["answers"] == sum(len(given) for _, given in by_hand)
-    assert close_round(made.name).figures == json.loads(json.dumps(found.record()))
+    assert counts[f"private/tests/{made.name}"] == sum(len(given) for _, given in by_hand)
+    assert closed(made).figures == json.loads(json.dumps(found.record()))
 
     sheets = {s.code: s for s in map(humans.read_sheet, (out / "sheets").glob("*.json"))}
     sittings = []
     for sitting, given in by_hand:  # as `templates/form.js` saves them
-        native = sitting.subject.declared.get("native")
+        native = {True: "yes", False: "no", None: ""}[sitting.subject.native]
         seconds = {row.number: round(row.seconds, 1) for row in sitting.answers.all()}
         record = {
             "winosmith": "answers", "version": 1, "sheet": sitting.sheet.code,
@@ -138,13 +136,6 @@ def test_results_equal_those_of_the_same_html_forms(opened, person, tmp_path):
     assert Counter(given.state for given in ledger.assignments) == {"done": 8}
 
     whole = exporting.export(tmp_path / "all")
-    assert whole.counts[f"private/tests/{made.name}"] == counts["answers"]
-    held = tmp_path / "all/private/tests" / made.name
-    names = sorted(str(path.relative_to(held)) for path in held.rglob("*") if path.is_file())
-    assert {"responses.jsonl", "subjects.jsonl", "ledger.json"} < set(names)
-    assert [(held / name).read_bytes() for name in names] == [
-        (out / name).read_bytes() for name in names
-    ]
     told = json.loads((tmp_path / "all/private/rounds.jsonl").read_text().splitlines()[-1])
     assert (told["round"], told["data"], told["state"]) == (made.name, made.data, "closed")
     assert exporting.export(tmp_path / "again").digest == whole.digest
@@ -153,16 +144,16 @@ def test_results_equal_those_of_the_same_html_forms(opened, person, tmp_path):
 
 
 def test_erased_person_leaves_anonymous_answers(opened, ann, bob):
-    """Letters and choices stay; words and times are deleted."""
-    made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
+    """Letters stay, and whether English is the first language; words and times are deleted."""
+    made = opened()
     for who in (ann, bob):
-        sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})
+        sitting = assign_sheet(who, made, native=True)
         add_note(who, sitting.ref, "recognised", "2", "my own novel")
         fill(who, sitting)
-    close_round(made.name)
+    closed(made)
     erase(ann, texts=True)
     subject = Subject.objects.get(round=fresh(made), person=None)
-    assert subject.declared == {"native": "yes"}
+    assert subject.native is True
     sitting = Sitting.objects.get(subject=subject)
     assert (sitting.state, sitting.given, sitting.remarks.count()) == ("done", None, 0)
     assert set(sitting.answers.values_list("seconds", flat=True)) == {None}
@@ -176,28 +167,29 @@ def test_erased_text_is_removed_from_sheets_and_results(opened, person, ann, tmp
     data, eve = twins(4), person("eve")
     made = opened(data)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
-    fill(ann, assign_sheet(ann, made, {}))
+    fill(ann, assign_sheet(ann, made))
     erase(eve, texts=True)
     words = data[0].sentence.split("_")[0]
     for sheet in made.sheets.all():
         assert words not in json.dumps(sheet.record)
         assert read_sheet(sheet).code == sheet.code
-    write_results(made, tmp_path / "out")
-    left = formats.read(tmp_path / "out/private/schemas.jsonl")
+    exporting.export(tmp_path / "out")
+    out = tmp_path / "out/private/tests" / made.name
+    left = formats.read(out / "private/schemas.jsonl")
     assert len(left) == 6
     found = humans.compute_results(
         left,
-        read_votes(tmp_path / "out/responses.jsonl"),
-        humans.read_subjects(tmp_path / "out/subjects.jsonl"),
+        read_votes(out / "responses.jsonl"),
+        humans.read_subjects(out / "subjects.jsonl"),
     )
     assert found.answers == 3
 
 
 def test_times_are_deleted_after_the_retention_period(opened, ann):
     made = opened()
-    sitting = assign_sheet(ann, made, {})
+    sitting = assign_sheet(ann, made)
     fill(ann, sitting)
-    close_round(made.name)
+    closed(made)
     assert delete_old_rows()["take"] == 0
     assert delete_old_rows(timezone.now() + timedelta(days=91))["take"] == 5
     assert (fresh(sitting).given, sitting.ended, fresh(made).figures["pace"]) == (None, None, [])
@@ -207,9 +199,9 @@ def test_times_are_deleted_after_the_retention_period(opened, ann):
 
 def test_personal_data_contain_the_answers_but_no_ids(opened, ann):
     data = twins(4)
-    sitting = assign_sheet(ann, opened(data), {"native": "yes"})
+    sitting = assign_sheet(ann, opened(data), native=True)
     given = fill(ann, sitting)
     told = export_personal_data(ann)["tests"]
     assert [(a["question"], a["letter"]) for a in told[0]["answers"]] == sorted(given.items())
-    assert told[0]["declared"] == {"native": "yes"}
+    assert told[0]["native"] is True
     assert not any(ref in json.dumps(told, default=str) for ref in data.ids)

@@ -24,7 +24,7 @@ def test_forty_simultaneous_people_get_balanced_sheets(database, opened, person)
     """Each of them starts the test in two windows."""
     made = opened(twins(8), orders=2)
     people = [person(f"s{number}") for number in range(40)]
-    found = at_once(lambda who: (who.pk, assign_sheet(who, made, {}).ref), people * 2)
+    found = at_once(lambda who: (who.pk, assign_sheet(who, made).ref), people * 2)
     assert len(set(found)) == 40
     assert Sitting.objects.count() == Subject.objects.count() == 40
     assert set(Counter(Sitting.objects.values_list("sheet", flat=True)).values()) == {10}
@@ -41,7 +41,7 @@ def test_judging_and_test_never_show_both_halves_of_a_twin(database, opened, per
         turn, who = task
         if turn % 2:
             with contextlib.suppress(InputError):
-                assign_sheet(who, made, {})
+                assign_sheet(who, made)
             return None
         slot = lease_next_problem(who)
         return None if slot is None else (who.pk, slot.problem.ref)
@@ -62,7 +62,7 @@ def test_judging_and_test_never_show_both_halves_of_a_twin(database, opened, per
 
 def test_simultaneous_answers_are_each_stored_once(database, opened, ann):
     made = opened(twins(10))
-    sitting = assign_sheet(ann, made, {})
+    sitting = assign_sheet(ann, made)
     forms = [(number, new_key()) for number in range(1, 11)]
 
     def send(form: tuple[int, str]) -> None:

@@ -9,7 +9,7 @@ IN_A_TEST = """
 from winosmith.web.people.models import Person
 from winosmith.web.take.sheets import assign_sheet
 from winosmith.web.take.models import Round
-assign_sheet(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"), {})
+assign_sheet(Person.objects.get(name="the-moderator"), Round.objects.get(name="open"))
 """
 
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
@@ -69,21 +69,19 @@ ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], s
 def staged(people: dict[str, Any]) -> dict[str, str]:
     """Create an open round with a sheet in progress, a closed one, and one without subjects."""
     from tests.web.take.conftest import fill, twins
-    from winosmith.humans import QUESTIONS, SurveyQuestion
     from winosmith.web.jobs import Job, run_next_job
-    from winosmith.web.take.rounds import close_and_queue_results, open_round
+    from winosmith.web.take.rounds import close_round, open_round
     from winosmith.web.take.sheets import assign_sheet
 
-    asked = (*QUESTIONS, SurveyQuestion("home", "Where do you live?"))
-    opened, _ = open_round(twins(6), "open", declared=asked)
+    opened, _ = open_round(twins(6), "open")
     closed, _ = open_round(twins(6, start=20), "closed", orders=2)
     empty, _ = open_round(twins(5, start=40), "empty", title="Texts that nobody has read yet")
-    done = assign_sheet(people["owner"], closed, {"native": "yes"})
+    done = assign_sheet(people["owner"], closed, native=True)
     fill(people["owner"], done)
-    second = assign_sheet(people["admin"], closed, {"native": "no"})
+    second = assign_sheet(people["admin"], closed, native=False)
     fill(people["admin"], second, seed=1)
     for round_ in (closed, empty):  # a worker can't see the rows of this transaction
-        close_and_queue_results(round_.name)
+        close_round(round_.name)
         assert run_next_job([Job.Kind.TEST_CLOSE])
-    sheet = assign_sheet(people["other"], opened, {"home": "Leeds"})
+    sheet = assign_sheet(people["other"], opened, native=True)
     return {"sheet": sheet.ref, "done": done.ref}

@@ -266,25 +266,12 @@ class Plan:
     notes: list[tuple[int, str]]
     unmatched: Decimal
 
-    def make_record(self) -> dict[str, Any]:
-        return {
-            "changes": [change.make_record() for change in self.changes],
-            "same": self.unchanged,
-            "unknown": self.unknown,
-            "unmatched": f"{self.unmatched:.2f}",
-            "missing": [get_pseudonym(part.person) for part in self.missing],
-            "doubts": [list(doubt) for doubt in self.doubts],
-            "notes": [list(note) for note in self.notes],
-        }
-
 
 CENTS_FACTOR = 10
 """Multiple of the reward above which an amount is assumed to be in cents."""
 
 
-def plan_changes(
-    study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
-) -> Plan:
+def plan_changes(study: Study, rows: Sequence[Row], *, final: bool, sent: datetime) -> Plan:
     """Return the changes that an export would make, without writing to the database.
 
     A submission belongs to a participation if both of its ids match the participation's link. A
@@ -329,7 +316,7 @@ def plan_changes(
             verdict = models.APPROVED if accepted else row.verdict
             changes[part.pk] = Change(part, verdict, row.status, paid, row.seconds, waiting)
     others = study.participations.select_related("person", "study").exclude(pk__in=matched)
-    missing = list(others.filter(began__lte=sent) if sent else others)
+    missing = list(others.filter(began__lte=sent))
     for part in missing:
         if final and part.verdict == models.WAITING:
             status, waiting = "not in the export", _count_pending_votes(part)

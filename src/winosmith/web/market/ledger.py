@@ -215,51 +215,62 @@ def _make_payment_id(part: Participation, number: int) -> str:
     return f"pay-{make_digest('payment', f'{part.pk} {number}')[:16]}"
 
 
-def record_bonuses(study: Study, path: Path) -> int:
-    """Record the payments in a file made from `iter_payments`; return the number of new payments.
+def read_bonuses(study: Study, path: Path) -> dict[str, tuple[str, Payment]]:
+    """Read the payments in a file made from `iter_payments`.
 
-    A payment whose id is already in the ledger is not counted twice. If any line is wrong, nothing
-    is written.
+    Returns a dict from each payment's id to its location in the file and the unsaved payment.
     """
     found: dict[str, tuple[str, Payment]] = {}
     for row in read_table(path).rows(("worker", "amount", "currency", "payment")):
         where = str(row.place)
         if row.values is None:
-            raise InputError(
-                f"{where}: a line must have a market id, an amount, a currency and a payment id; "
-                "use the bonus file as this command wrote it"
+            fault = _(
+                "a line must have a market id, an amount, a currency and a payment id; use the "
+                "file that you downloaded from the ledger"
             )
-        payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
-        if payment.key in found:
-            raise InputError(f"{where}: the file contains the payment {payment.key} twice")
+            raise InputError(f"{where}: {fault}")
+        try:
+            payment = _parse_payment(study, [cell.strip() for cell in row.values.values()])
+            if payment.key in found:
+                raise InputError(_("the file contains the payment %s twice") % payment.key)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
         found[payment.key] = where, payment
+    return found
+
+
+def record_bonuses(study: Study, found: dict[str, tuple[str, Payment]]) -> int:
+    """Record the payments from `read_bonuses`; return the number of new payments.
+
+    A payment whose id is already in the ledger is not counted twice. If any line is wrong, nothing
+    is written.
+    """
     with writing():
         Study.objects.select_for_update().get(pk=study.pk)  # one file at a time
-        for known in study.payments.filter(key__in=found):
+        for known in study.payments.filter(key__in=list(found)):
             where, payment = found.pop(known.key)
             if (known.participation_id, known.amount) != (payment.participation_id, payment.amount):
-                raise InputError(
-                    f"{where}: the ledger already has the payment {known.key} of {known.amount} "
-                    f"{study.currency}, but this line has another amount or worker; write the "
-                    "payments that are due now to a new file"
+                fault = _(
+                    "the ledger already has the payment %(key)s of %(amount)s %(currency)s, but "
+                    "this line has another amount or worker; download the due bonuses again"
                 )
+                row = {"key": known.key, "amount": known.amount, "currency": study.currency}
+                raise InputError(f"{where}: {fault % row}")
         return len(Payment.objects.bulk_create(payment for _where, payment in found.values()))
 
 
-def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
+def _parse_payment(study: Study, cells: list[str]) -> Payment:
     worker, amount, currency, key = cells
     if not PAYMENT_ID.fullmatch(key):
-        raise InputError(f"{location}: {key!r} is not a payment id")
+        raise InputError(_("%r is not a payment id") % key)
     if currency != study.currency:
+        currencies = {"found": currency, "right": study.currency}
         raise InputError(
-            f"{location}: the currency is {currency!r}, but the study pays in {study.currency}"
+            _("the currency is %(found)r, but the study pays in %(right)s") % currencies
         )
-    try:
-        paid = parse_amount(amount, study.currency)
-    except InputError as error:
-        raise InputError(f"{location}: {error}") from None
+    paid = parse_amount(amount, study.currency)
     if not paid:
-        raise InputError(f"{location}: the amount is 0; remove the line")
+        raise InputError(_("the amount is 0; remove the line"))
     part = find_participation_by_id(study, models.WORKER, worker)
     if part is None:
         for erased in study.participations.filter(identities=None).prefetch_related("payments"):
@@ -268,5 +279,5 @@ def _parse_payment(study: Study, cells: list[str], location: str) -> Payment:
                 part = erased
                 break
     if part is None:
-        raise InputError(f"{location}: nobody with this id took part in the study")
+        raise InputError(_("nobody with this id took part in the study"))
     return Payment(study=study, participation=part, key=key, amount=paid)

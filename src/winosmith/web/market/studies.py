@@ -10,7 +10,7 @@ import re
 import secrets
 from base64 import b32encode
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -226,14 +226,12 @@ def create_study(
     provider: str,
     kind: str,
     amount: int,
-    *,
-    screens: Iterable[tuple[Sequence[str], bool]] = (),
     **values: Any,
 ) -> tuple[Study, str]:
     """Create a study; return the study and the secret part of its link, which is not stored.
 
-    Each item of `screens` is a list of workers' ids and whether to admit them. The other arguments
-    are fields of `Study`; `reward`, `currency`, `minutes` and `places` are required.
+    The other arguments are fields of `Study`; `reward`, `currency`, `minutes` and `places` are
+    required.
     """
     study = Study(name=name, provider=provider, kind=kind, amount=amount, **values)
     study.currency = study.currency.upper()
@@ -243,9 +241,6 @@ def create_study(
     try:
         with writing():
             study.save(force_insert=True)
-            for ids, allowed in screens:
-                if ids:
-                    screen_workers(study, ids, allowed=allowed)
     except IntegrityError:
         raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
@@ -297,14 +292,6 @@ def is_link_replaced(token: str) -> bool:
     return Study.objects.filter(replaced__contains=digest_token(token)).exists()
 
 
-def get_study(name: str) -> Study:
-    study = Study.objects.filter(name=name).first()
-    if study is None:
-        known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
-        raise InputError(f"there is no study {name!r}; existing studies: {known or 'none'}")
-    return study
-
-
 def replace_link(study: Study) -> str:
     """Replace a study's link; return the secret part of the new link."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -350,29 +337,4 @@ def measure_progress(study: Study) -> dict[str, Any]:
         "states": {name: states[name] for name in Participation.State.values},
         "verdicts": {name: verdicts[name] for name in Participation.Verdict.values},
         "provisional": Slot.objects.filter(job__in=[pk for pk, _, _ in rows]).pending().count(),
-    }
-
-
-def make_record(study: Study) -> dict[str, Any]:
-    """Return a study's settings and progress for JSON."""
-    progress = measure_progress(study)
-    return {
-        "study": study.name,
-        "market": study.provider,
-        "work": study.kind,
-        "amount": study.amount,
-        "places": study.places,
-        "may_begin": study.max_starts,
-        "reward": f"{study.reward:.2f}",
-        "currency": study.currency,
-        "minutes": study.minutes,
-        "votes_count": "at once" if study.trust else "when the market confirms them",
-        "may_come": study.screens.filter(allowed=True).count() if study.invited_only else None,
-        "may_not_come": study.screens.filter(allowed=False).count(),
-        "created": study.created.isoformat(),
-        "closed": study.closed.isoformat() if study.closed else None,
-        "began": progress["started_count"],
-        "states": progress["states"],
-        "verdicts": progress["verdicts"],
-        "votes_that_wait": progress["provisional"],
     }

@@ -17,7 +17,12 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import workers
-from winosmith.web.market.ledger import COLUMNS, compute_ledger, compute_planned_wage
+from winosmith.web.market.ledger import (
+    COLUMNS,
+    compute_ledger,
+    compute_planned_wage,
+    iter_payments,
+)
 from winosmith.web.market.models import UNUSED_VERDICTS, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import (
     PROVIDERS,
@@ -148,6 +153,14 @@ def end_work(request: HttpRequest, end: Callable[[Participation], None]) -> Http
 def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
     context = {"ledger": compute_ledger(get_object_or_404(Study, name=name))}
     return render(request, "market/ledger.html", context)
+
+
+@require_safe
+@gates.admins_only
+def download_bonuses(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    """Send the due bonuses with the workers' ids on the market, to pay them there."""
+    rows = iter_payments(compute_ledger(get_object_or_404(Study, name=name)))
+    return make_csv_response(rows, f"{name}-bonuses.csv")
 
 
 @require_safe

@@ -21,6 +21,7 @@ class Config(AppConfig):
             kind.TEST: human_tests.preview_test,
             kind.STUDY_LIST: studies.preview_screening_list,
             kind.STUDY_PAID: studies.preview_decisions,
+            kind.STUDY_BONUS: studies.preview_bonuses,
         }
         runners |= {
             kind.IMPORT: files.run_import,
@@ -29,6 +30,7 @@ class Config(AppConfig):
             kind.STUDY_PLACES: studies.change_places,
             kind.STUDY_LIST: studies.apply_screening_list,
             kind.STUDY_PAID: studies.apply_decisions,
+            kind.STUDY_BONUS: studies.apply_bonuses,
             kind.BACKUP: backups.make_backup,
         }
         reload_rules()

@@ -1,4 +1,4 @@
-"""Human tests that an admin opens, closes and publishes, as with `winosmith admin test`."""
+"""Human tests that an admin opens, closes and publishes."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def propose_publishing(person: Person, name: str) -> Job:
 
 def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     name = job.asked["name"]
-    published = rounds.get_round(name).published if job.state == job.State.RUNNING else None
+    published = Round.objects.get(name=name).published if job.state == job.State.RUNNING else None
     if published is not None and published >= job.at:
         return dict(job.came)
     return _count_released(rounds.publish_round(name, actor=job.decided))

@@ -1,4 +1,4 @@
-"""Paid studies that an admin creates and manages, as with `winosmith admin study`.
+"""Paid studies that an admin creates and manages.
 
 Changes to admissions or votes are previewed first.
 """
@@ -17,7 +17,8 @@ from winosmith.web import jobs
 from winosmith.web.jobs import Job, Progress, Reading, create_job
 from winosmith.web.market import studies
 from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
-from winosmith.web.market.models import Study
+from winosmith.web.market.ledger import read_bonuses, record_bonuses
+from winosmith.web.market.models import Payment, Study
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
@@ -83,7 +84,7 @@ def create_and_log_study(person: Person, values: dict[str, Any]) -> tuple[Study,
 
 
 def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
-    study = studies.get_study(name)
+    study = Study.objects.get(name=name)
     if study.closed:
         raise InputError(_("This study is closed."))
     create_job(person, jobs.STUDY_LINK, {"name": name})
@@ -92,7 +93,7 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
 
 def close_and_log_study(person: Person, name: str) -> Job:
     """Close a study to new people; people who have started can finish."""
-    studies.close_study(studies.get_study(name))
+    studies.close_study(Study.objects.get(name=name))
     return create_job(person, jobs.STUDY_CLOSE, {"name": name})
 
 
@@ -111,7 +112,7 @@ class PlacesForm(forms.Form):
             state=Job.State.SHOWN,
             asked={"name": name, "places": places},
             came={
-                "before": studies.get_study(name).places,
+                "before": Study.objects.get(name=name).places,
                 "places": places,
                 "may_begin": Study(places=places).max_starts,
             },
@@ -150,13 +151,21 @@ class DecisionForm(FileForm):
         self.fields["file"].help_text = _("The market’s table of submissions (CSV).")
 
 
+class BonusForm(FileForm):
+    kind = jobs.STUDY_BONUS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _("The file of due bonuses from the ledger (CSV).")
+
+
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
-    studies.set_places(studies.get_study(job.asked["name"]), job.asked["places"])
+    studies.set_places(_get_study(job), job.asked["places"])
     return dict(job.came)
 
 
 def preview_screening_list(job: Job, _reading: Reading) -> None:
-    study = studies.get_study(job.asked["name"])
+    study = _get_study(job)
     is_allowlist = job.asked["allowed"] == "only"
     job.came = {
         "people": len(_read_listed_ids(job, study)),
@@ -166,7 +175,7 @@ def preview_screening_list(job: Job, _reading: Reading) -> None:
 
 
 def apply_screening_list(job: Job, progress: Progress) -> dict[str, Any]:
-    study, is_allowlist = studies.get_study(job.asked["name"]), job.asked["allowed"] == "only"
+    study, is_allowlist = _get_study(job), job.asked["allowed"] == "only"
     listed = studies.screen_workers(study, _read_listed_ids(job, study), allowed=is_allowlist)
     return {**job.came, "listed": listed}
 
@@ -176,33 +185,52 @@ def preview_decisions(job: Job, _reading: Reading) -> None:
 
 
 def apply_decisions(job: Job, progress: Progress) -> dict[str, Any]:
-    found, study = _make_plan(job), studies.get_study(job.asked["name"])
+    found, study = _make_plan(job), _get_study(job)
     return {**_make_plan_record(found), "counted": apply_plan(study, found)}
 
 
 def _make_plan_record(plan: Plan) -> dict[str, Any]:
-    record = plan.make_record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
         "same": plan.unchanged,
-        "unmatched": record["unmatched"],
+        "unmatched": f"{plan.unmatched:.2f}",
         "votes": sum(change.votes for change in plan.changes),
-        **{name: record[name][:MAX_ROWS] for name in lists},
-        **{f"all_{name}": len(record[name]) for name in lists},
+        "changes": [change.make_record() for change in plan.changes[:MAX_ROWS]],
+        **{name: getattr(plan, name)[:MAX_ROWS] for name in ("doubts", "notes", "unknown")},
+        **{f"all_{name}": len(getattr(plan, name)) for name in lists},
     }
 
 
 def _make_plan(job: Job) -> Plan:
-    study = studies.get_study(job.asked["name"])
+    study = _get_study(job)
     rows = _read_file(job, lambda path: read_export(path, study.provider, study.currency))
     return plan_changes(study, rows, final=job.asked["final"], sent=job.at)
 
 
+def preview_bonuses(job: Job, _reading: Reading) -> None:
+    payments = [payment for _where, payment in _read_bonuses(job).values()]
+    total = sum(payment.amount for payment in payments)
+    job.came = {"payments": len(payments), "total": f"{total:.2f}"}
+
+
+def apply_bonuses(job: Job, progress: Progress) -> dict[str, Any]:
+    return {**job.came, "new": record_bonuses(_get_study(job), _read_bonuses(job))}
+
+
+def _read_bonuses(job: Job) -> dict[str, tuple[str, Payment]]:
+    return _read_file(job, lambda path: read_bonuses(_get_study(job), path))
+
+
+def _get_study(job: Job) -> Study:
+    return Study.objects.get(name=job.asked["name"])
+
+
 def _read_listed_ids(job: Job, study: Study) -> list[str]:
-    return _read_file(job, lambda path: studies.read_ids(path, study.provider))
+    ids: list[str] = _read_file(job, lambda path: studies.read_ids(path, study.provider))
+    return ids
 
 
-def _read_file(job: Job, read: Callable[[Path], list[Any]]) -> list[Any]:
+def _read_file(job: Job, read: Callable[[Path], Any]) -> Any:
     """Read a job's file; error messages show the name under which it was uploaded."""
     path = job_file(job)
     try:

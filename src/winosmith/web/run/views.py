@@ -53,7 +53,7 @@ from winosmith.web.run.dashboard import (
 )
 from winosmith.web.run.files import CHUNK_BYTES, get_max_bytes, store_chunk
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import close_and_queue_results, count_sittings
+from winosmith.web.take.rounds import close_round, count_sittings
 
 PAGE_SIZE = 50
 
@@ -193,7 +193,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
     person, drop = request.user, bool(request.POST.get("drop"))
     get_object_or_404(Round, name=name)
-    process_form(request, person, lambda: close_and_queue_results(name, drop=drop, actor=person))
+    process_form(request, person, lambda: close_round(name, drop=drop, actor=person))
     return redirect("take:round", name)
 
 
@@ -233,6 +233,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
     "places": studies.PlacesForm,
     "list": studies.ListForm,
     "paid": studies.DecisionForm,
+    "bonuses": studies.BonusForm,
 }
 """The forms on a study's page. Each creates a job that must be confirmed."""
 

@@ -20,7 +20,6 @@ class Round(models.Model):
         data: The digest of the problems, without their answers.
         seed: Random seed for the halves, the orders, and the assignment of sheets.
         consent: The text that people agree to before they get a sheet; it never changes.
-        declared: The questions about respondents: a list of {"name", "asked", "choices"}.
         figures: Results of `humans.compute_results`; None before closing, or if nobody answered.
     """
 
@@ -34,7 +33,6 @@ class Round(models.Model):
     data = models.CharField(max_length=64)
     seed = models.BigIntegerField(default=0)
     consent = models.TextField()
-    declared = models.JSONField(default=list)
     figures = models.JSONField(null=True)
     created = models.DateTimeField(default=timezone.now)
     closed = models.DateTimeField(null=True)
@@ -95,7 +93,7 @@ class Subject(models.Model):
         person: The person; None once they are erased. The answers are kept anonymously.
         code: A random code for the results, unrelated to the person's other names.
         agreed: The time when the person agreed to the round's consent text.
-        declared: The person's answers to the questions about themselves, by name.
+        native: Whether English is the person's first language; None if they did not say.
     """
 
     round = models.ForeignKey(Round, models.PROTECT, related_name="subjects", db_index=False)
@@ -104,7 +102,7 @@ class Subject(models.Model):
     )
     code = models.CharField(max_length=16, unique=True)
     agreed = models.DateTimeField(default=timezone.now)
-    declared = models.JSONField(default=dict)
+    native = models.BooleanField(null=True)
 
     class Meta:
         constraints: ClassVar = [

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from django.db.models import Prefetch
@@ -62,8 +60,7 @@ def load_sittings(round_: Round) -> list[humans.Sitting]:
     )
     sittings = []
     for row in rows:
-        answers, declared = row.answers.all(), dict(row.subject.declared)
-        native = declared.pop("native", None)
+        answers = row.answers.all()
         seen = [answer.seconds for answer in answers]
         total = sum(seen) if seen and None not in seen else None
         given = {
@@ -81,8 +78,8 @@ def load_sittings(round_: Round) -> list[humans.Sitting]:
                 _round_seconds(total),
                 _read_notes(row, "recognised"),
                 _read_notes(row, "word"),
-                {"yes": True, "no": False}.get(native),
-                declared,
+                row.subject.native,
+                {},
             )
         )
     return sittings
@@ -135,28 +132,8 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
         return {"fault": str(error)}
 
 
-def write_results(round_: Round, folder: str | Path, *, force: bool = False) -> dict[str, int]:
-    """Write a round's results to a folder, as `write_round` does.
-
-    The folder must be new or empty, or contain the same results. `force` overwrites earlier results
-    of the round.
-    """
-    records = [humans.make_answers_record(sitting) for sitting in load_sittings(round_)]
-    given = [[one.subject, one.sheet, one.state] for one in load_ledger(round_).assignments]
-    digest = hashlib.sha256(dump_json({"answers": records, "given": given}).encode())
-    recipe = {
-        "command": "winosmith admin test results",
-        "round": round_.name,
-        "answers": digest.hexdigest(),
-    }
-    secret = {"data": load_dataset(round_).digest}
-    out = OutputFolder.open(folder, recipe, secret=secret, force=force)
-    with out.discard_on_error():
-        return write_round(out, round_)
-
-
-def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str, int]:
-    """Write a round's data to a folder, and return the number of items by kind.
+def write_round(out: OutputFolder, round_: Round, prefix: str) -> int:
+    """Write a round's data to a folder, and return the number of answers.
 
     The files are `sheets/*.json`, `answers/*.json` (in the format of the form for a browser),
     `responses.jsonl`, `subjects.jsonl`, `ledger.json`, and the problems in `private/schemas.jsonl`.
@@ -181,14 +158,7 @@ def write_round(out: OutputFolder, round_: Round, prefix: str = "") -> dict[str,
     records = map(make_problem_record, dataset)
     name = f"{prefix}{PRIVATE}/schemas.jsonl"
     out.write_lines(name, (dump_json(record) + "\n" for record in records))
-    held = Sitting.objects.filter(subject__round=round_, held=True).count()
-    return {
-        "sheets": round_.sheets.count(),
-        "handed_in": len(sittings) + held,
-        **({"held_for_their_pace": held} if held else {}),
-        "people": len(subjects),
-        "answers": len(responses),
-    }
+    return len(responses)
 
 
 def make_results_context(round_: Round) -> dict[str, Any]:

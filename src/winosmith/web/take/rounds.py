@@ -6,7 +6,7 @@ problems stay under embargo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ValidationError
@@ -19,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._lock import chunked, writing
 from winosmith.web.importing import import_problems
-from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for_job
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -58,7 +58,6 @@ def open_round(
     dataset: Dataset,
     name: str,
     *,
-    declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
     title: str | None = None,
@@ -94,10 +93,6 @@ def open_round(
             data=stored.blind().digest,
             seed=seed,
             consent=consent or make_consent_text([len(sheet) for sheet in made.sheets]),
-            declared=[
-                {"name": each.name, "asked": each.question, "choices": list(each.choices)}
-                for each in declared
-            ],
         )
         Material.objects.bulk_create(
             Material(round=opened, problem=rows[problem_id], place=place)
@@ -166,35 +161,14 @@ def _find_site_problems(dataset: Dataset) -> dict[str, Problem]:
     return {row.ref: row for query in queries for row in query}
 
 
-def get_round(name: str) -> Round:
-    found = Round.objects.filter(name=name).first()
-    if found is None:
-        known = ", ".join(Round.objects.order_by("name").values_list("name", flat=True))
-        raise InputError(f"there is no round {name!r}; existing rounds: {known or 'none'}")
-    return found
-
-
-def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round (`close_and_queue_results`) and wait for its results.
-
-    Raises an InputError if the round can't be closed, or if its results can't be computed.
-    """
-    job = close_and_queue_results(name, drop=drop)
-    wait_for_job(job)
-    job.refresh_from_db()
-    if job.state != Job.State.DONE:
-        raise InputError(job.error)
-    return get_round(name)
-
-
-def close_and_queue_results(name: str, *, drop: bool = False, actor: Person | None = None) -> Job:
+def close_round(name: str, *, drop: bool = False, actor: Person | None = None) -> Job:
     """Close a round, and return the job that computes its results.
 
-    With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. `actor` is
-    the admin who closes the round; None for a command.
+    With `drop`, sheets in use are treated as abandoned; otherwise, they prevent closing. The log
+    names the `actor`.
     """
     with writing():
-        locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
+        locked = Round.objects.select_for_update(no_key=True).get(name=name)
         if locked.state == Round.State.CLOSED:
             raise InputError(_("the test %r is already closed") % name)
         out = Sitting.objects.filter(subject__round=locked, state=Sitting.State.GIVEN)
@@ -226,7 +200,7 @@ def find_results_job(round_: Round) -> Job | None:
 
 
 def run_results_job(job: Job, _progress: Progress) -> None:
-    store_results(get_round(job.asked["name"]))
+    store_results(Round.objects.get(name=job.asked["name"]))
 
 
 def store_results(round_: Round) -> None:
@@ -265,13 +239,13 @@ def publish_round(name: str, *, actor: Person | None = None) -> dict[str, Any]:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). In addition, all problems of the round get
-    a canary. The log names the `actor`; None for a command.
+    a canary. The log names the `actor`.
 
     The result contains the numbers of `used` problems, of their unused other halves (`alternates`),
     and of problems that stay under embargo (`withheld`), and the `canary`.
     """
     with writing():
-        locked = Round.objects.select_for_update(no_key=True).get(pk=get_round(name).pk)
+        locked = Round.objects.select_for_update(no_key=True).get(name=name)
         after = _plan_publication(locked)
         for row in _lock_problems(after.withheld.ids):
             _add_canary(row, after.canary)
@@ -287,7 +261,7 @@ def publish_round(name: str, *, actor: Person | None = None) -> dict[str, Any]:
 
 def plan_publication(name: str) -> dict[str, Any]:
     """Return the result of `publish_round` without writing; the errors are the same."""
-    return _count_publication(_plan_publication(get_round(name)))
+    return _count_publication(_plan_publication(Round.objects.get(name=name)))
 
 
 def _count_publication(plan: humans.PublicationPlan) -> dict[str, Any]:

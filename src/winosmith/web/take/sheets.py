@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
@@ -101,7 +101,7 @@ CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
 """Characters of respondents' codes, chosen so that they don't look alike or form words."""
 
 MAX_NOTE_LENGTH = 200
-"""Maximum number of characters of a declared text or a note."""
+"""Maximum number of characters of a note."""
 
 
 def may_take_tests(person: Person | None) -> bool:
@@ -117,12 +117,12 @@ def get_unfinished_sitting(person: Person) -> Sitting | None:
     return rows.select_related("subject__round", "sheet").first()
 
 
-def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> Sitting:
+def assign_sheet(person: Person, round_: Round, *, native: bool | None = None) -> Sitting:
     """Assign a sheet of a round to a person, or return the one that they are filling in.
 
     The person thereby agrees to the round's consent text, and the time is stored. A problem that
-    the person was given but has not judged yet goes back to the queue. `declared` are the person's
-    answers about themselves, by name; names unknown to the round are ignored.
+    the person was given but has not judged yet goes back to the queue. `native` is whether
+    English is the person's first language; None if they don't say.
     """
     if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
@@ -137,7 +137,6 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             )
         round_ = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
         sheet = choose_sheet(person, round_)
-        checked = _clean_declared(round_, declared)
         slot = get_current_slot(person)
         if slot is not None:
             return_slot(slot)
@@ -146,8 +145,9 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
             code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
             if not Subject.objects.filter(code=code).exists():
                 subject = Subject.objects.create(round=round_, person=person, code=code)
-        subject.declared = {**subject.declared, **checked}
-        subject.save(update_fields=["declared"])
+        if native is not None:
+            subject.native = native
+            subject.save(update_fields=["native"])
         record_reading(person, sheet)
         return Sitting.objects.create(ref=secrets.token_hex(8), subject=subject, sheet=sheet)
 
@@ -190,19 +190,6 @@ def choose_sheet(person: Person, round_: Round) -> Sheet:
 def _make_ledger_name(person_id: int | None, subject_id: int) -> str:
     """Return a person's internal name in the ledger, which is the same in all rounds."""
     return f"x{subject_id}" if person_id is None else f"p{person_id}"
-
-
-def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    checked = {}
-    for each in round_.declared:
-        value = " ".join(declared.get(each["name"], "").split())
-        if each["choices"] and value not in ("", *each["choices"]):
-            raise InputError(_("Choose one of the options, or none."))
-        if len(value) > MAX_NOTE_LENGTH or not value.isprintable():
-            raise InputError(_("Write at most %d characters.") % MAX_NOTE_LENGTH)
-        if value:
-            checked[each["name"]] = value
-    return checked
 
 
 MIN_ANSWERS = 5
@@ -399,9 +386,8 @@ def iter_test_reminders(person: Person) -> Iterator[Work]:
 def erase_subject(person: Person, texts: bool) -> None:
     """Unlink an erased person from their codes; the answers are kept anonymously.
 
-    The person's times and notes are deleted, and declared texts unless they are predefined choices.
-    A sheet that they are filling in is abandoned. If `texts`, their unreleased sentences are also
-    blanked on all sheets.
+    The person's times and notes are deleted. A sheet that they are filling in is abandoned. If
+    `texts`, their unreleased sentences are also blanked on all sheets.
     """
     subjects = Subject.objects.filter(person=person).select_related("round")
     sittings = Sitting.objects.filter(subject__in=subjects)
@@ -410,10 +396,8 @@ def erase_subject(person: Person, texts: bool) -> None:
     Answer.objects.filter(sitting__in=sittings).update(seconds=None)
     Remark.objects.filter(sitting__in=sittings).delete()
     for subject in subjects:
-        chosen = {each["name"] for each in subject.round.declared if each["choices"]}
-        subject.declared = {k: v for k, v in subject.declared.items() if k in chosen}
         subject.person = None
-        subject.save(update_fields=["declared", "person"])
+        subject.save(update_fields=["person"])
         if figures := subject.round.figures:
             for part in ("recognised", "words", "pace"):
                 figures[part] = [e for e in figures.get(part, ()) if e["subject"] != subject.code]
@@ -459,7 +443,7 @@ def export_tests(person: Person) -> list[dict[str, Any]]:
             "round": row.subject.round.name,
             "code": row.subject.code,
             "agreed": row.subject.agreed,
-            "declared": row.subject.declared,
+            "native": row.subject.native,
             "sheet": row.sheet.code,
             "state": row.state,
             "given": row.given,

@@ -63,10 +63,8 @@ def _start_test(request: HttpRequest, round_: Round) -> HttpResponseBase:
             raise InputError(_("Tick the box to agree; you can’t take the test unless you agree."))
         gates.rate_limit(person, "assign_all", MAX_STARTS)
         save_agreement(person, gates.read_shown_documents(request), answering=True)
-        prefix = "declared-"
-        sent = request.POST.items()
-        declared = {k.removeprefix(prefix): str(v) for k, v in sent if k.startswith(prefix)}
-        return {"ref": sheets.assign_sheet(person, round_, declared).ref}
+        native = {"yes": True, "no": False}.get(request.POST.get("native", ""))
+        return {"ref": sheets.assign_sheet(person, round_, native=native).ref}
 
     try:
         done = gates.process_form(request, person, assign_sheet)
@@ -85,15 +83,11 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
         "person": person,
         "hindrance": _explain_unavailability(person, round_) if person else "",
         "out": sheets.get_unfinished_sitting(person) if person else None,
-        "declared": [
-            {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
-            for each in round_.declared
-        ],
+        "native": request.POST.get("native", ""),
         "documents": documents,
         # A newer document needs a new agreement.
         "agreed": read and bool(request.POST.get("agree")),
         "again": person is not None and round_.subjects.filter(person=person).exists(),
-        "longest": sheets.MAX_NOTE_LENGTH,
         "error": error,
     }
     return render(request, "take/about.html", page, status=422 if error else 200)

@@ -46,6 +46,7 @@ class Migration(migrations.Migration):
                             ("study-places", "change of a study’s places"),
                             ("study-list", "participant list of a study"),
                             ("study-paid", "market’s decisions on a study"),
+                            ("study-bonus", "paid bonuses of a study"),
                             ("backup", "backup"),
                             ("mail", "mail"),
                             ("news", "news by email"),

@@ -37,7 +37,6 @@ class Migration(migrations.Migration):
                 ("data", models.CharField(max_length=64)),
                 ("seed", models.BigIntegerField(default=0)),
                 ("consent", models.TextField()),
-                ("declared", models.JSONField(default=list)),
                 ("figures", models.JSONField(null=True)),
                 ("created", models.DateTimeField(default=django.utils.timezone.now)),
                 ("closed", models.DateTimeField(null=True)),
@@ -180,7 +179,7 @@ class Migration(migrations.Migration):
                 ),
                 ("code", models.CharField(max_length=16, unique=True)),
                 ("agreed", models.DateTimeField(default=django.utils.timezone.now)),
-                ("declared", models.JSONField(default=dict)),
+                ("native", models.BooleanField(null=True)),
                 (
                     "person",
                     models.ForeignKey(
