@@ -256,10 +256,3 @@ def test_solvers_never_see_answers():
     data = with_answers([0, 1])
     solve.predict(shown, data)
     assert shown.problems == [problem.blind() for problem in data]
-
-
-def test_association_can_be_trained_on_an_iterator():
-    data = Dataset(make_twins(20))
-    whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
-    assert solve.WordAssociation.trained_on_pairs(iter(data), smoothing=2) == whole
-    assert len(whole.weights) > 20

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -215,38 +214,13 @@ class WordAssociation:
         answers = get_answers(train)
         train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
-            return replace(cls.trained_on_pairs(train, smoothing=smoothing), sees=sees)
+            return cls("pairs", _weigh_pairs(train, smoothing), smoothing, sees)
         check_two_options(train, ADVICE)
         counts, known = metrics.count_words(train)
         labels = np.array(answers) != metrics.find_first_mentioned_options(train)
         information = metrics.compute_pmi_with_answers(counts, labels.astype(np.intp), smoothing)
         rows = zip(*information.tolist(), strict=True)
         return cls(features, dict(zip(known, rows, strict=True)), smoothing, sees)
-
-    @classmethod
-    def trained_on_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
-        """Count the pairs of solved problems, and return the solver.
-
-        Unlike `trained_on`, this method does not need all problems in memory at the same time.
-
-        Args:
-            problems: solved problems with any number of options.
-            smoothing: number added to each count, above 0.
-        """
-        column: dict[str, int] = {}
-        correct, incorrect = array("q"), array("q")  # compact, because a server retrains regularly
-        for problem in problems:
-            for option, pairs in enumerate(_list_pairs_by_option(problem)):
-                times = correct if option == problem.answer else incorrect
-                for pair in pairs:
-                    number = column.setdefault(pair, len(column))
-                    if number == len(correct):
-                        correct.append(0)
-                        incorrect.append(0)
-                    times[number] += 1
-        weights = metrics.compute_pmi(np.array([correct, incorrect]), smoothing)[0].tolist()
-        by_pair = {pair: (weight,) for pair, weight in zip(column, weights, strict=True)}
-        return cls("pairs", by_pair, smoothing)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -297,6 +271,19 @@ def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
 
 def _split_words(text: str) -> list[str]:
     return [unit for unit in split_units(text) if unit != BLANK]
+
+
+def _weigh_pairs(train: Dataset, smoothing: float) -> dict[str, tuple[float, ...]]:
+    """Return the PMI of each pair with the correct option."""
+    counts: dict[str, list[int]] = {}
+    for problem in train:
+        for option, pairs in enumerate(_list_pairs_by_option(problem)):
+            for pair in pairs:
+                counts.setdefault(pair, [0, 0])[option != problem.answer] += 1
+    weights = metrics.compute_pmi(np.array([*counts.values()]).reshape(-1, 2).T, smoothing)[
+        0
+    ].tolist()
+    return {pair: (weight,) for pair, weight in zip(counts, weights, strict=True)}
 
 
 def _list_pairs_by_option(problem: Problem) -> Iterator[list[str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial, wraps
@@ -34,7 +35,6 @@ from winosmith.web.perturb.rules import Position, SentenceInput
 from winosmith.web.predict.asking import check_model, get_current_models, get_current_predictions
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems import checks
-from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import fold_steps, get_path, get_visible_steps, may_perturb
 from winosmith.web.problems.lookalikes import Half
@@ -515,9 +515,15 @@ def _make_predictions_context(person: Person | None, version: Version) -> dict[s
     }
 
 
+def _softmax(scores: Sequence[float]) -> list[float]:
+    """Convert scores, which are log-probabilities up to a constant, to probabilities."""
+    powers = [math.exp(score - max(scores)) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 def _make_option_bars(row: Prediction, problem: Problem) -> list[dict[str, Any]]:
     known = len(row.scores) == len(problem.options)
-    shares = [round_percent(share) for share in softmax(row.scores)] if known else None
+    shares = [round_percent(share) for share in _softmax(row.scores)] if known else None
     chosen = None if row.tie else row.choice
     return [
         {

@@ -12,12 +12,10 @@ class Config(AppConfig):
     name = "winosmith.web.problems"
 
     def ready(self) -> None:
-        from winosmith.web.jobs import HOUR, LEARN, PUBLISH, register_periodic_task
-        from winosmith.web.problems import association
+        from winosmith.web.jobs import HOUR, PUBLISH, register_periodic_task
         from winosmith.web.problems.states import publish_due_halves
 
         register_periodic_task(PUBLISH, HOUR, publish_due_halves)
-        register_periodic_task(LEARN, association.INTERVAL, association.train_and_save_pairs)
         post_migrate.connect(_create_indexes, sender=self)
 
 

@@ -25,7 +25,6 @@ from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
-from winosmith.web.problems.association import measure_association
 from winosmith.web.problems.checks import find_text_hints, mark_rejected, summarize
 from winosmith.web.problems.family import find_root
 from winosmith.web.problems.lookalikes import find_lookalikes
@@ -121,7 +120,6 @@ def make_checks_context(
     checks = mark_rejected(check_twin(typed, draft.anchors), faults or {})
     typed = typed.without_long_texts()
     halves = typed.halves()
-    measured, trained_on = measure_association(halves)
     # Near-duplicates are only searched for halves of at least five words.
     begun = [half for half in halves if len(half.sentence.split()) >= 5]
     near = (
@@ -139,18 +137,6 @@ def make_checks_context(
         "previews": make_readings(typed),
         "near": [{"one": one, "percent": round_percent(one.share)} for one in near],
         "hints": find_text_hints(halves, settings.RULES.words_to_flag),
-        "trained_on": trained_on,
-        "readings": [
-            {
-                "number": number,
-                "percent": round_percent(reading.share),
-                "words": ", ".join(reading.words),
-                "strong": reading.share >= 0.65,
-                "is_known": reading.is_known,
-            }
-            for number, reading in enumerate(measured, 1)
-            if reading.share is not None and typed.sentences[number - 1]
-        ],
     }
 
 
