@@ -115,9 +115,9 @@ def test_published_problems_are_only_used_to_find_duplicates(site, admin):
 
 def test_gold_questions_are_imported_from_csv(site, admin, refused):
     good = (
-        "sentence,option1,option2,answer,gold.explanation,gold.attention\n"
-        "The cup fell and _ broke.,the cup,the floor,1,Cups break.,false\n"
-        "Choose the jug: _.,cup,jug,2,The sentence says so.,true\n"
+        "sentence,option1,option2,answer,gold.explanation\n"
+        "The cup fell and _ broke.,the cup,the floor,1,Cups break.\n"
+        "Choose the jug: _.,cup,jug,2,The sentence says so.\n"
     )
     Path("gold.csv").write_text(good.replace("Choose the jug", "Choose" * 200))
     told = refused("gold gold.csv --new-ids").replace("\n", "")
@@ -126,9 +126,9 @@ def test_gold_questions_are_imported_from_csv(site, admin, refused):
     assert admin("gold gold.csv --new-ids") == "2 new, 0 already there\n"
     rows = site.do(
         "from winosmith.web.judge.models import Gold\n"
-        "result = sorted(Gold.objects.values_list('attention', 'problem__answer'))"
+        "result = sorted(Gold.objects.values_list('explanation', 'problem__answer'))"
     )
-    assert rows == [[False, 0], [True, 1]]
+    assert rows == [["Cups break.", 0], ["The sentence says so.", 1]]
 
 
 def test_invitation_token_is_not_stored_in_plain_text(site, admin):

@@ -280,9 +280,8 @@ def _weigh_pairs(train: Dataset, smoothing: float) -> dict[str, tuple[float, ...
         for option, pairs in enumerate(_list_pairs_by_option(problem)):
             for pair in pairs:
                 counts.setdefault(pair, [0, 0])[option != problem.answer] += 1
-    weights = metrics.compute_pmi(np.array([*counts.values()]).reshape(-1, 2).T, smoothing)[
-        0
-    ].tolist()
+    table = np.array([*counts.values()]).reshape(-1, 2).T
+    weights = metrics.compute_pmi(table, smoothing)[0].tolist()
     return {pair: (weight,) for pair, weight in zip(counts, weights, strict=True)}
 
 

@@ -41,7 +41,7 @@ Purpose = Literal["judging", "valid", "gold"]
 CHUNK = 100
 """Number of problems per transaction. Other users can write between two transactions."""
 
-EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
+EXPLANATION = "gold.explanation"
 """Keys in `extra` that describe a gold question."""
 
 ROWS = 500
@@ -300,8 +300,7 @@ def _add_rows(data: Sequence[Datum], purpose: Purpose) -> Sequence[Problem]:
     Event.objects.bulk_create(Event(problem=row, kind="import", after=state) for row in rows)
     if purpose == "gold":
         for datum, row in zip(data, rows, strict=True):
-            attention = bool(datum.extra.get(ATTENTION, False))
-            add_gold(row, str(datum.extra[EXPLANATION]), attention=attention)
+            add_gold(row, str(datum.extra[EXPLANATION]))
     elif purpose == "judging":
         open_all_slots(rows)
     else:

@@ -36,7 +36,6 @@ def _is_on_hold(person: Any) -> bool:
 def test_gold_is_never_a_vote(rules, ann):
     rules(gold_every=1)
     (problem,) = gold(1)
-    Gold.objects.update(attention=True)
     assert needs_local_answer(lease_next_problem(ann))
     slot = give(ann)
     problem.refresh_from_db()

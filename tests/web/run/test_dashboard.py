@@ -122,9 +122,9 @@ def test_statistics_count_submissions_verdicts_and_backlog():
     _make_problem(3, 21, (23, "withdrawn"))
     _make_problem(4, 31)
     _make_problem(5, 1)  # before the period, and still waiting
-    found = compute_statistics("days", NOW)
-    assert (found.first[0].isoformat(), found.first[-1].isoformat()) == ("2026-03-02", "2026-03-31")
-    at = {day.day: n for n, day in enumerate(found.first)}
+    found = compute_statistics(NOW)
+    assert (found.days[0].isoformat(), found.days[-1].isoformat()) == ("2026-03-02", "2026-03-31")
+    at = {day.day: n for n, day in enumerate(found.days)}
     assert [found.submitted[at[day]] for day in (20, 21, 31)] == [2, 1, 1]
     assert (sum(found.submitted), sum(found.valid), sum(found.rejected)) == (4, 1, 1)
     assert (found.valid[at[25]], found.rejected[at[25]]) == (1, 1)
@@ -132,8 +132,6 @@ def test_statistics_count_submissions_verdicts_and_backlog():
         1, 1, 3, 4, 4, 3, 1, 1, 2,
     ]  # fmt: skip
     assert [step[1:] for step in make_funnel_rows(found)] == [(4, None), (2, 100.0), (1, 50.0)]
-    weeks = compute_statistics("weeks", NOW)
-    assert (sum(weeks.submitted), weeks.backlog[-1], len(weeks.first)) == (5, 2, 26)
 
 
 def test_statistics_count_votes_agreement_and_people(person):
@@ -147,8 +145,8 @@ def test_statistics_count_votes_agreement_and_people(person):
                            at=datetime(2026, 3, 25, tzinfo=UTC))  # fmt: skip
     Twin.objects.create(ref="w", contributor=people[0], created=datetime(2026, 3, 24, tzinfo=UTC))
     Twin.objects.create(ref="x", contributor=people[1], created=datetime(2026, 3, 26, tzinfo=UTC))
-    found = compute_statistics("days", NOW)
-    at = {day.day: n for n, day in enumerate(found.first)}
+    found = compute_statistics(NOW)
+    at = {day.day: n for n, day in enumerate(found.days)}
     assert (found.votes[at[24]], sum(found.votes)) == (2, 2)
     assert found.agreement[at[25]] == pytest.approx(2 / 3)
     assert [one for one in found.agreement if one is not None] == [found.agreement[at[25]]]
@@ -158,7 +156,7 @@ def test_statistics_count_votes_agreement_and_people(person):
 
 def test_every_plot_has_a_table_and_a_description(adam, visit):
     _make_problem(1, 20, (25, "valid"))
-    shown = draw_plots(compute_statistics("days", NOW))
+    shown = draw_plots(compute_statistics(NOW))
     assert len(shown) == 6
     for plot in shown:
         assert len(plot["rows"]) == 30

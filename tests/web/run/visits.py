@@ -39,7 +39,6 @@ STUDY = {
 VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("admin", "run:start", (), {}),
     ("admin", "run:dashboard", (), {}),
-    ("admin", "run:dashboard", (), {"query": "by=weeks"}),
     ("admin", "run:settings", (), {}),
     ("admin", "run:settings", (), {"form": {"judges": "2", "title": ""}, "status": 422}),
     ("admin", "run:import", (), {}),

@@ -264,7 +264,6 @@ class Gold(models.Model):
 
     Attributes:
         explanation: The reason for the answer, shown to judges who have answered.
-        attention: Whether the sentence names the option to choose.
         retired: Whether the question is no longer used; earlier answers to it are ignored.
     """
 
@@ -272,7 +271,6 @@ class Gold(models.Model):
         "problems.Problem", models.PROTECT, primary_key=True, related_name="as_gold"
     )
     explanation = models.TextField()
-    attention = models.BooleanField(default=False)
     retired = models.BooleanField(default=False)
 
     def __str__(self) -> str:

@@ -359,7 +359,7 @@ def get_suspect_problems(judge: Judge) -> QuerySet[Problem]:
 _chance = secrets.SystemRandom()
 
 
-def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> Gold:
+def add_gold(problem: Problem, explanation: str) -> Gold:
     """Turn a problem into a gold question, which is excluded from the data."""
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
@@ -382,7 +382,7 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
         problem.sync_fields(gold=True)
         return Gold.objects.update_or_create(
             problem=problem,
-            defaults={"explanation": explanation.strip(), "attention": attention, "retired": False},
+            defaults={"explanation": explanation.strip(), "retired": False},
         )[0]
 
 

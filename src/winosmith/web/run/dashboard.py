@@ -2,12 +2,11 @@
 
 Each step has a state and a page. Statistics are submitted and decided problems, votes, agreement,
 and people over time. All numbers come from stored data: the audit log, votes and verdicts. Each
-statistic is a series by day or week, shown as a chart and as a table.
+statistic is a series by day, shown as a chart and as a table.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -35,7 +34,7 @@ from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.people.privacy import find_people_to_erase_again
 from winosmith.web.predict.asking import check_model, get_current_models
 from winosmith.web.problems.models import Event, Problem, State, Twin
-from winosmith.web.problems.states import DECIDED, OPEN
+from winosmith.web.problems.states import OPEN
 from winosmith.web.run.choices import get_setting_label
 from winosmith.web.take.models import Round
 
@@ -153,7 +152,8 @@ def _make_rules_step() -> Step:
 
 
 def _make_problems_step() -> Step:
-    counts = get_cached_stats("run.steps.problems", _count_problems)
+    rows = Problem.objects.filter(gold=False)
+    counts = rows.aggregate(all=Count("pk"), public=Count("pk", filter=Q(public=True)))
     total = ngettext("%d problem on the site", "%d problems on the site", counts["all"])
     total %= counts["all"]
     public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
@@ -169,12 +169,6 @@ def _make_problems_step() -> Step:
         reverse("run:import"),
         _("Import problems"),
     )
-
-
-def _count_problems() -> tuple[int, dict[str, int]]:
-    rows = Problem.objects.filter(gold=False)
-    counts = rows.aggregate(all=Count("pk"), public=Count("pk", filter=Q(public=True)))
-    return counts["all"], counts
 
 
 def _make_gold_step() -> Step:
@@ -251,25 +245,25 @@ def _make_backup_step() -> Step:
     )
 
 
-SPANS = {"days": (1, 30), "weeks": (7, 26)}
-"""For each view, the number of days per bar and the number of bars."""
+DAYS = 30
+"""Number of days that the statistics cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics by period, oldest first; all lists have the same length.
+    """The statistics by day, oldest first; all lists have `DAYS` elements.
 
     Attributes:
-        first: The first day of each period, in UTC.
+        days: The days, in UTC.
         submitted: The number of problems that were written or imported, except gold questions.
-        backlog: The number of problems that waited for a judge or moderator at the period's end.
-        agreement: The fraction, 0–1, of votes for the majority's answer, in the period's verdicts;
+        backlog: The number of problems that waited for a judge or moderator at the day's end.
+        agreement: The fraction, 0–1, of votes for the majority's answer, in the day's verdicts;
             None if there are no verdicts.
         judge_counts: The number of people who voted.
         writer_counts: The number of people who wrote and did not vote.
     """
 
-    first: list[date]
+    days: list[date]
     submitted: list[int]
     valid: list[int]
     rejected: list[int]
@@ -280,86 +274,69 @@ class Statistics:
     writer_counts: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Periods:
-    """The days or weeks that a view shows.
+def compute_statistics(now: datetime) -> Statistics:
+    """Compute the statistics up to the day of `now`."""
+    start = now.astimezone(UTC).date() - timedelta(days=DAYS - 1)
 
-    Attributes:
-        start: The first day, in UTC.
-        days: The number of days per period.
-        bars: The number of periods.
-    """
-
-    start: date
-    days: int
-    bars: int
-
-    def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Count rows by the period of `time` and by columns; yield period, columns and count."""
-        since = datetime(self.start.year, self.start.month, self.start.day, tzinfo=UTC)
+    def count(rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Count rows by the day of `time` and by columns; yield day number, columns and count."""
+        since = datetime(start.year, start.month, start.day, tzinfo=UTC)
         rows = rows.filter(**{f"{time}__gte": since}).annotate(day=TruncDate(time))
-        groups = rows.values_list("day", *columns).annotate(n=Count("pk")).order_by()
-        for day, *rest in groups:
-            if (period := (day - self.start).days // self.days) < self.bars:
-                yield period, *rest
+        for day, *rest in rows.values_list("day", *columns).annotate(n=Count("pk")).order_by():
+            if (number := (day - start).days) < DAYS:
+                yield number, *rest
 
-    def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        """Sum (period, number) pairs by period."""
-        sums = [0] * self.bars
-        for period, n in pairs:
-            sums[period] += n
+    def sum_by_day(pairs: Iterable[tuple[int, int]]) -> list[int]:
+        sums = [0] * DAYS
+        for day, n in pairs:
+            sums[day] += n
         return sums
 
-
-def compute_statistics(view: str, now: datetime) -> Statistics:
-    """Compute the statistics by day or by seven days, up to the day of `now`."""
-    days, bars = SPANS[view]
-    start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
-    periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
     events = Event.objects.filter(problem__gold=False).exclude(before=F("after"))
-    moves = list(periods.count(events, "at", "before", "after"))
+    moves = list(count(events, "at", "before", "after"))
 
     def count_transitions(matches: Callable[[Any, Any], bool]) -> list[int]:
-        return periods.sum((at, n) for at, before, after, n in moves if matches(before, after))
+        return sum_by_day((day, n) for day, before, after, n in moves if matches(before, after))
 
     entered = count_transitions(lambda before, after: before not in OPEN and after in OPEN)
     left = count_transitions(lambda before, after: before in OPEN and after not in OPEN)
-    waiting = problems.filter(state__in=OPEN).count()
-    rows = periods.count(Verdict.objects.filter(problem__gold=False), "at", "counts")
-    verdicts = [(at, n, [int(one) for one in counts.split(",") if one]) for at, counts, n in rows]
-    majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
-    votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
-    judges, writers = ([set[int]() for _bar in range(bars)] for _ in range(2))
-    cast = list(periods.count(Slot.objects.votes(), "answered_at", "holder"))
-    for at, person, _n in cast:
-        judges[at].add(person)
+    waiting = Problem.objects.filter(gold=False, state__in=OPEN).count()
+    rows = count(Verdict.objects.filter(problem__gold=False), "at", "counts")
+    verdicts = [(day, n, [int(one) for one in counts.split(",") if one]) for day, counts, n in rows]
+    majority = sum_by_day((day, n * chosen[0]) for day, n, chosen in verdicts if chosen)
+    votes = sum_by_day((day, n * sum(chosen)) for day, n, chosen in verdicts)
+    judges, writers = ([set[int]() for _day in range(DAYS)] for _ in range(2))
+    cast = list(count(Slot.objects.votes(), "answered_at", "holder"))
+    for day, person, _n in cast:
+        judges[day].add(person)
     twins = Twin.objects.filter(contributor__isnull=False)
-    for at, person, _n in periods.count(twins, "created", "contributor"):
-        writers[at].add(person)
+    for day, person, _n in count(twins, "created", "contributor"):
+        writers[day].add(person)
     return Statistics(
-        [start + timedelta(days=days * bar) for bar in range(bars)],
+        [start + timedelta(days=day) for day in range(DAYS)],
         count_transitions(lambda before, after: before == ""),
         count_transitions(lambda before, after: before in OPEN and after == State.VALID),
         count_transitions(lambda before, after: before in OPEN and after == State.REJECTED),
-        [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
-        periods.sum((at, n) for at, _person, n in cast),
+        [waiting - sum(entered[day + 1 :]) + sum(left[day + 1 :]) for day in range(DAYS)],
+        sum_by_day((day, n) for day, _person, n in cast),
         [part / of if of else None for part, of in zip(majority, votes, strict=True)],
         list(map(len, judges)),
         [len(wrote - judged) for wrote, judged in zip(writers, judges, strict=True)],
     )
 
 
-MAX_LABELS = 6
+LABELLED_DAYS = 5
+"""Number of days from one label below a chart to the next."""
 
 
 def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
     """Draw the charts of the dashboard, each with a table.
 
     `parts` contains the names of the numbers in a row; if there are two, the second is stacked on
-    the first. `rows` has a row per period, newest first, with its day and its formatted numbers.
+    the first. `rows` has a row per day, newest first, with its day and its formatted numbers.
     """
     shares = [None if one is None else 100 * one for one in statistics.agreement]
-    draw = partial(_draw_plot, statistics.first)
+    draw = partial(_draw_plot, statistics.days)
     return [
         draw(
             "submitted",
@@ -376,7 +353,7 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
         draw(
             "backlog",
             _("Backlog"),
-            _("Problems that waited for a judge or a moderator at the end of each day or week."),
+            _("Problems that waited for a judge or a moderator at the end of each day."),
             {_("waiting"): statistics.backlog},
         ),
         draw(
@@ -394,31 +371,27 @@ def draw_plots(statistics: Statistics) -> list[dict[str, Any]]:
         draw(
             "people",
             _("Active people"),
-            _(
-                "People who voted (solid) and people who wrote but did not vote (pale). Each "
-                "person is counted once."
-            ),
+            _("People who voted (solid) and people who wrote but did not vote (pale)."),
             {_("voted"): statistics.judge_counts, _("only wrote"): statistics.writer_counts},
         ),
     ]
 
 
 def _draw_plot(
-    starts: Sequence[date],
+    days: Sequence[date],
     key: str,
     title: str,
     hint: str,
     series: Mapping[str, Sequence[float | None]],
 ) -> dict[str, Any]:
-    rows = list(zip(starts, *series.values(), strict=True))
+    rows = list(zip(days, *series.values(), strict=True))
     totals = [sum(value or 0 for value in values) for _day, *values in rows]
     unit = " %" if key == "agreement" else ""
-    every = max(1, -(-len(starts) // MAX_LABELS))
     # An axis ends at the first of 2, 4, 10, 20, 40, 100, … that is not below the maximum.
     tops = (step * 10.0**power for power in range(20) for step in (2, 4, 10))
     values_by_day = ", ".join(
         f"{date_format(day, _('j M Y'))}: {_format_value(total, unit)}"
-        for day, total in zip(starts, totals, strict=True)
+        for day, total in zip(days, totals, strict=True)
         if total
     )
     description = values_by_day or _("nothing yet")
@@ -436,8 +409,8 @@ def _draw_plot(
                 for _day, *values in rows
             ],
             [
-                date_format(day, _("j M")) if (len(starts) - 1 - at) % every == 0 else ""
-                for at, day in enumerate(starts)
+                date_format(day, _("j M")) if (DAYS - 1 - at) % LABELLED_DAYS == 0 else ""
+                for at, day in enumerate(days)
             ],
             f"{title}: {description}",
             top=100.0 if unit else next(top for top in tops if max(totals, default=0) <= top),
@@ -465,31 +438,28 @@ def make_funnel_rows(statistics: Statistics) -> list[tuple[str, int, float | Non
     return [(_("submitted"), came, None), *shares]
 
 
-def _count_problems_and_votes() -> tuple[int, dict[str, int]]:
+def _count_problems_and_votes() -> dict[str, int]:
     problems = Problem.objects.filter(gold=False)
-    states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
-    return states.total(), {
-        "held": states[State.HELD],
-        "judging": states[State.JUDGING],
+    return {
+        "held": problems.filter(state=State.HELD).count(),
+        "judging": problems.filter(state=State.JUDGING).count(),
         "votes": Slot.objects.filter(open=True, gold=False).count(),
         "waits": problems.filter(waits=True, state=State.VALID).count(),
         "provisional": Slot.objects.pending().count(),
-        "decided": sum(states[state] for state in DECIDED),
     }
 
 
-def make_dashboard_context(requested_view: str) -> dict[str, Any]:
-    view = requested_view if requested_view in SPANS else next(iter(SPANS))
-    problems = Problem.objects.filter(gold=False)
-    found = get_cached_stats(
-        f"run.dashboard.{view}",
-        lambda: (problems.count(), compute_statistics(view, timezone.now())),
+def make_dashboard_context() -> dict[str, Any]:
+    found, now = get_cached_stats(
+        "run.dashboard",
+        lambda: (
+            Problem.objects.count(),
+            (compute_statistics(timezone.now()), _count_problems_and_votes()),
+        ),
     )
     return {
-        "view": view,
         "plots": draw_plots(found),
         "funnel": make_funnel_rows(found),
-        "now": get_cached_stats("run.dashboard.now", _count_problems_and_votes),
-        "since": found.first[0],
-        "week": view == "weeks",
+        "now": now,
+        "since": found.days[0],
     }

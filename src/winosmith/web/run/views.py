@@ -77,7 +77,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 @admins_only
 def show_dashboard(request: HttpRequest) -> HttpResponse:
-    context = {**make_dashboard_context(request.GET.get("by", "")), "faults": list_site_faults()}
+    context = {**make_dashboard_context(), "faults": list_site_faults()}
     return render(request, "run/dashboard.html", context)
 
 

@@ -30,7 +30,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("explanation", models.TextField()),
-                ("attention", models.BooleanField(default=False)),
                 ("retired", models.BooleanField(default=False)),
             ],
         ),
