@@ -71,7 +71,6 @@ PICTURES = {
     "perturb": ("/perturb/{root}/", "tom"),
     "prediction": ("/perturb/made/{last}/", "zoe"),
     "family": ("/families/{root}/?model=association", None),
-    "board": ("/families/board/", None),
     "models": ("/models/", None),
     "stability": ("/families/models/", None),
     "news": ("/people/news/", "ann"),

@@ -47,8 +47,6 @@ Shown = list[tuple[str, str]]
 Field = Callable[[Any], Shown]
 """Writes every text, and returns where the texts are shown."""
 
-LOG: Shown = [("admin", "/moderate/log.csv")]
-
 EACH, SAMPLED = 5, (["write", "mine"], ["moderate", "problems"], ["moderate", "batches"])
 """Pages of one problem each are slow, so in these folders, one of EACH is checked."""
 
@@ -152,7 +150,7 @@ def appeals(world: Any) -> Shown:
     form = {"problem": "{problem}", "text": "{text}"}
     problems = _send_for_each(world, "rejected", "owner", path, **form)
     own = [("owner", "/people/about-me.json")]
-    return [*_detail_pages(problems), *_log_pages("appeal"), *LOG, *own]
+    return [*_detail_pages(problems), *_log_pages("appeal"), *own]
 
 
 def reasons(world: Any) -> Shown:
@@ -163,7 +161,7 @@ def reasons(world: Any) -> Shown:
     batches = [("admin", f"/moderate/batches/{mark}/") for mark in marks]
     assert len(batches) == len(TEXTS[::EACH])
     news = [("owner", "/people/news/")]
-    return [*_detail_pages(problems), *batches, *_log_pages("reject"), *news, *LOG]
+    return [*_detail_pages(problems), *batches, *_log_pages("reject"), *news]
 
 
 def undo_reasons(world: Any) -> Shown:
@@ -173,14 +171,14 @@ def undo_reasons(world: Any) -> Shown:
     for problem, text in zip(problems, TEXTS, strict=True):
         event = Event.objects.filter(problem=problem).latest("pk").pk
         _send(world, "moderator", "/moderate/undo/", event=event, reason=text)
-    return [*_detail_pages(problems), *_log_pages("undo"), *LOG]
+    return [*_detail_pages(problems), *_log_pages("undo")]
 
 
 def withdrawals(world: Any) -> Shown:
     """Write a contributor's reasons for withdrawing twins."""
     path = "/write/mine/{twin}/withdraw/"
     problems = _send_for_each(world, "valid", "owner", path, reason="{text}")
-    return [*_detail_pages(problems), *_log_pages("withdraw"), *LOG]
+    return [*_detail_pages(problems), *_log_pages("withdraw")]
 
 
 def appointments(world: Any) -> Shown:
@@ -417,8 +415,6 @@ def test_hostile_user_names_are_shown_unchanged_and_inert(world):
             page = Page(w.browser_of(world, "named").get(path).text)
             assert page.faults == []
             assert person.name in page.text
-        lines = w.browser_of(world, "named").get("/moderate/log.csv").getvalue()
-        assert person.name in _cells(lines.decode())
 
 
 ELSEWHERE = (

@@ -302,7 +302,6 @@ def test_addresses_of_long_files_match_the_pattern(site):
     assert wsgi.LONG_FILE_PATH.search(reverse("read:file", args=["problems.jsonl"]))
     assert wsgi.LONG_FILE_PATH.search(reverse("families:file", args=["a.jsonl"]))
     assert wsgi.LONG_FILE_PATH.search(reverse("rounds:file", args=["one", "kept.jsonl"]))
-    assert wsgi.LONG_FILE_PATH.search(reverse("moderate:log_csv"))
     assert not wsgi.LONG_FILE_PATH.search(reverse("read:download"))
     assert not wsgi.LONG_FILE_PATH.search(reverse("rounds:progress", args=["one"]))
 

@@ -263,7 +263,6 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "families:family", ("public-a",)),
     V("owner", "families:family", ("public-a",), query="depth=edit"),
     V("visitor", "families:models"),
-    V("visitor", "families:board"),
     V("admin", "moderate:batch", ("{waiting batch}",)),
     V("moderator", "moderate:batch", ("{stopped batch}",)),
     V("moderator", "moderate:batch", ("{failed batch}",)),
@@ -298,9 +297,7 @@ NO_PAGE = {
     "judge:skip": "leads to judge:turn",
     "judge:undo": "leads to judge:turn",
     "moderate:job": "a part of moderate:batch and moderate:person",
-    "moderate:log_csv": "a file",
     "take:count": "leads to take:round",
-    "moderate:agreement_csv": "a file",
     **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""

@@ -69,7 +69,6 @@ PAGES = {
     "page: agreement": "/judge/agreement/",
     "page: perturb": "/perturb/",
     "page: families": "/families/",
-    "page: boards": "/families/board/",
     "page: models": "/models/",
     "API: problems": "/api/v1/problems",
 }

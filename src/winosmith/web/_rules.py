@@ -204,8 +204,6 @@ class SiteRules:
     contact: Annotated[Short, _setting("name", max_length=MAX_LENGTH), _IS_CONTACT] = ""
     """How to reach you. An email address or the URL of a page; shown with the consent form and
     below each page."""
-    goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
-    """Goal for the number of public problems. Shown to contributors; 0 for no goal."""
     language: Annotated[
         str, _setting("name", more=True, min_length=1, max_length=MAX_LENGTH), _IS_LANGUAGE_TAG
     ] = "en"

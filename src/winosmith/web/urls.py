@@ -97,7 +97,6 @@ AREAS: dict[str, list[URLPattern]] = {
     ],
     "families": [
         path("", families.show_families, name="index"),
-        path("board/", families.show_board, name="board"),
         path("models/", families.show_models, name="models"),
         path("data/<str:name>", families.download_file, name="file"),
         path("<str:ref>/", families.show_family, name="family"),
@@ -160,10 +159,8 @@ AREAS: dict[str, list[URLPattern]] = {
         path("contests/", moderate.show_contested_questions, name="contests"),
         path("contests/<int:number>/settle/", moderate.settle_contest, name="settle"),
         path("log/", moderate.show_log, name="log"),
-        path("log.csv", moderate.download_log, name="log_csv"),
         path("people/", moderate.list_people, name="people"),
         path("agreement/", moderate.show_agreement, name="agreement"),
-        path("agreement.csv", moderate.download_pairs, name="agreement_csv"),
         path("people/<str:name>/", moderate.show_person, name="person"),
         path("people/<str:name>/appoint/", moderate.change_person, name="appoint"),
     ],

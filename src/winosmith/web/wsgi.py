@@ -29,9 +29,7 @@ UNAVAILABLE = "503 Service Unavailable"
 Environ = dict[str, Any]
 Start = Callable[..., Any]
 
-LONG_FILE_PATH = re.compile(
-    r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
-)
+LONG_FILE_PATH = re.compile(r"^/+(download/.|families/data/|rounds/round/[^/]+/(?!progress/).)")
 """Pattern for the paths of long files; leading slashes may be repeated."""
 
 MAX_LONG_FILES = 3

@@ -51,7 +51,7 @@ class Desk:
 @pytest.fixture
 def desk(served_anew: Any, windows: Windows) -> Desk:
     """Return a desk."""
-    return Desk(served_anew(goal=1000), windows)
+    return Desk(served_anew(), windows)
 
 
 def _type_all(page: Any) -> None:

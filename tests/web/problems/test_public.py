@@ -18,7 +18,7 @@ from winosmith.web import _cache, exporting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists
 from winosmith.web.families.figures import get_answered_problems
-from winosmith.web.families.lists import list_board_entries, list_families
+from winosmith.web.families.lists import list_families
 from winosmith.web.families.trees import _compute_stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.votes import measure_agreement as judges_agree
@@ -31,7 +31,6 @@ from winosmith.web.read.downloads import FILES
 from winosmith.web.read.public import get_stats
 from winosmith.web.rounds.models import Round
 from winosmith.web.rounds.running import write_pool
-from winosmith.web.write.page import count_problems
 
 STATES = ("held", "judging", "valid", "rejected", "revised", "withdrawn")
 
@@ -277,14 +276,10 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "whole twins", found["twins"], whole
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
-    yield "site", count_problems(world.author).site, public
     yield "API", Program().get("figures").json()["problems"], public
     (family,) = list_families()
     yield "versions of a family", family.versions, versions
     yield "fooling", family.error_count, versions
-    (entry,) = list_board_entries()
-    yield "board", entry.versions, versions
-    yield "fooled on the board", entry.fooled_count, versions
     yield "stamp of a tree", _compute_stamp(world.root)[0], versions + 1
 
 
@@ -304,7 +299,7 @@ def test_every_surface_shows_exactly_the_public_problems(world, visit, bob, tmp_
     assert {name: found ^ expected for name, found in grown.items() if found != expected} == {}
     told = list(_counts(client, world))
     assert [(name, is_) for name, is_, _ in told] == [(name, law) for name, _, law in told]
-    for path in ("/", "/card/", "/families/", f"/families/{world.root.ref}/", "/families/board/"):
+    for path in ("/", "/card/", "/families/", f"/families/{world.root.ref}/"):
         assert _find_words(_get_body(client, path)) <= world.public, path
 
 

@@ -1,4 +1,4 @@
-"""The list of families with their sizes and errors, and the leaderboard of their contributors."""
+"""The list of families with their sizes and errors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Max, Min, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import round_count
 from winosmith.web._cache import RefreshedValue
 from winosmith.web.families.figures import compute_tie_credit
-from winosmith.web.people.models import Person, get_pseudonym
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
 from winosmith.web.problems.search import Term, filter_by_terms
@@ -119,73 +117,4 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
         for family in shown
         if family.root in problems
     ]
-    return shown
-
-
-PEOPLE = 50
-"""Number of people on a page."""
-
-BOARD_SORTS: dict[str, tuple[Any, Callable[[BoardEntry], int]]] = {
-    "fools": (_("models fooled"), lambda entry: entry.fooled_count),
-    "versions": (_("versions"), lambda entry: entry.versions),
-    "families": (_("families started"), lambda entry: entry.families),
-    "deepest": (_("the deepest version that fooled a model"), lambda entry: entry.deepest or 0),
-}
-"""The orders of the leaderboard: the label, and the value that is sorted in descending order."""
-
-
-@dataclass(slots=True)
-class BoardEntry:
-    """A contributor on the leaderboard; the numbers include only valid, public versions.
-
-    Attributes:
-        name: The contributor's pseudonym.
-        families: The number of families whose first version the contributor wrote.
-        fools: For each current model's key, the number of versions that fooled the model.
-        deepest: The maximum edit depth of a version that fooled a current model, or None.
-        rank: The rank by the value that sorts the leaderboard; equal values have equal ranks.
-    """
-
-    name: str
-    versions: int = 0
-    families: int = 0
-    fools: dict[int, int] = field(default_factory=dict)
-    deepest: int | None = None
-    rank: int = 0
-
-    @property
-    def fooled_count(self) -> int:
-        return sum(self.fools.values())
-
-
-def list_board_entries() -> list[BoardEntry]:
-    by = "problem__twin__contributor"
-    versions = _get_versions().filter(**{f"{by}__isnull": False})
-    first = _get_versions().values("root").annotate(first=Min("problem_id")).values("first")
-    fools = _get_predictions().filter(right=False, **{f"{by}__isnull": False})
-    fools = fools.values_list(by, "model")
-    number = dict(versions.values_list(by).annotate(Count("pk")))
-    people = Person.objects.only("pk", "salt").in_bulk(number)
-    found = {key: BoardEntry(get_pseudonym(person), number[key]) for key, person in people.items()}
-    for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
-        if key in found:
-            found[key].families = n
-    deepest = Coalesce(Max("problem__version__edit"), 0)
-    for key, model, n, depth in fools.annotate(Count("pk"), deepest=deepest):
-        if key in found:
-            found[key].fools[model] = n
-            found[key].deepest = max(depth, found[key].deepest or 0)
-    return list(found.values())
-
-
-_ENTRIES = RefreshedValue(list_board_entries)
-
-
-def get_board_page(sort: str, page: object) -> Page:
-    value = BOARD_SORTS[sort][1]
-    found = sorted(_ENTRIES.get(), key=lambda entry: (-value(entry), entry.name))
-    values = [value(entry) for entry in found]
-    ranks = {value: place for place, value in reversed(list(enumerate(values, 1)))}
-    shown = Paginator(found, PEOPLE).get_page(page)
-    shown.object_list = [replace(entry, rank=ranks[value(entry)]) for entry in shown]
     return shown

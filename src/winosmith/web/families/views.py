@@ -13,12 +13,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, page as pages, trees
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, get_board_page, get_families_page
+from winosmith.web.families.lists import SORTS, get_families_page
 from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, load_tree
 from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
-from winosmith.web.people.models import get_pseudonym
 from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model
 from winosmith.web.problems.search import parse_terms
@@ -117,25 +116,6 @@ def show_subtree(request: HttpRequest, ref: str, version: str) -> HttpResponseBa
     node = pages.build_nodes(person, root, tree, top, look, answers)
     context = {"look": look, "node": node, "more": look.after > 0}
     return render(request, "families/below.html", context)
-
-
-@require_safe
-def show_board(request: HttpRequest) -> HttpResponse:
-    sort = request.GET.get("sort", "")
-    sort = sort if sort in BOARD_SORTS else "fools"
-    models = get_current_models()
-    shown = get_board_page(sort, request.GET.get("page"))
-    person = get_current_writer(request)
-    context = {
-        "shown": shown,
-        "rows": [(one, [one.fools.get(model.pk, 0) for model in models]) for one in shown],
-        "models": models,
-        "sort": sort,
-        "sorts": {name: label for name, (label, _value) in BOARD_SORTS.items()},
-        "me": get_pseudonym(person) if person else "",
-        "kept": urlencode({"sort": sort}),
-    }
-    return render(request, "families/board.html", context)
 
 
 def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str, str, bool]]:

@@ -428,22 +428,6 @@ def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     return [(names[pair.one], names[pair.other], pair) for pair in found]
 
 
-PAIR_COLUMNS = (
-    "judge", "other_judge", "both_judged", "same", "share", "low", "high", "chance", "kappa",
-    "kappa_low", "kappa_high", "waiting",
-)  # fmt: skip
-"""Columns of the CSV file. Fractions are 0–1; `waiting` counts problems with a pending vote."""
-
-
-def iter_pair_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
-    yield PAIR_COLUMNS
-    for one, other, pair in pairs:
-        ends = pair.kappa_interval or (None, None)
-        numbers = (pair.share, *pair.interval, pair.chance, pair.kappa, *ends)
-        shown = ("" if number is None else f"{number:.4f}" for number in numbers)
-        yield (one, other, pair.n, pair.same, *shown, pair.waits)
-
-
 def _compute_pairs(judge: Person | None) -> tuple[int, list[Pair]]:
     votes = Slot.objects.votes().filter(excluded=False, holder__erased=None)
     judges, others_votes = [], votes

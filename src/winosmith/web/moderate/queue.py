@@ -8,7 +8,7 @@ index (`winosmith.web.problems.search`), so that it reveals nothing about non-pu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -388,8 +388,6 @@ def make_problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     }
 
 
-LOG_COLUMNS = tuple("event at who what problem before after reason batch undoes".split())
-
 _EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
     "submit": gettext_lazy("submitted"),
@@ -441,19 +439,8 @@ def filter_log(filters: Mapping[str, str]) -> QuerySet[Event]:
     return query
 
 
-def get_name_in_log(person: Person | None) -> str:
-    if person is None:
-        return "site"
+def get_name_in_log(person: Person) -> str:
     return person.name if person.can_moderate else get_pseudonym(person)
-
-
-def iter_log_rows(filters: Mapping[str, str]) -> Iterator[Iterable[object]]:
-    yield LOG_COLUMNS
-    for event in filter_log(filters).iterator(chunk_size=1000):
-        who, at = get_name_in_log(event.actor), event.at.isoformat(timespec="seconds")
-        names = ("before", "after", "reason", "batch", "undoes_id")
-        rest = [getattr(event, name) for name in names]
-        yield [event.pk, at, who, event.kind, event.problem.ref, *rest]
 
 
 def get_kind_label(kind: str) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
@@ -258,17 +258,9 @@ def show_log(request: HttpRequest) -> HttpResponse:
         "entries": [lists.make_history_entry(event) for event in events],
         "older": f"before={older}&{query}" if older else "",
         "newest": query if before else None,
-        "query": query,
         "appointments": appointments[:20],
     }
     return render(request, "moderate/log.html", context)
-
-
-@require_safe
-@moderators_only
-def download_log(request: HttpRequest) -> StreamingHttpResponse:
-    rows = lists.iter_log_rows(lists.read_log_filters(request.GET))
-    return pages.make_csv_response(rows, "audit-log.csv")
 
 
 GROUP_SUFFIX = "-together"
@@ -329,14 +321,6 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
         "most": members.MAX_JUDGES,
     }
     return render(request, "moderate/agreement.html", context)
-
-
-@require_safe
-@moderators_only
-def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
-    return pages.make_csv_response(
-        members.iter_pair_rows(members.list_pairs(_find_person(request)[1])), "agreement.csv"
-    )
 
 
 @require_safe

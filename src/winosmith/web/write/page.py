@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, diff_text, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._cache import get_cached_stats
 from winosmith.web.judge import submissions
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
@@ -29,7 +28,7 @@ from winosmith.web.problems.checks import find_text_hints, mark_rejected, summar
 from winosmith.web.problems.family import find_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.states import LATE, get_public_problems, get_public_time, is_visible_to
+from winosmith.web.problems.states import LATE, get_public_time, is_visible_to
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, check_twin
@@ -142,45 +141,28 @@ def make_checks_context(
 
 @dataclass(frozen=True, slots=True)
 class ProblemCounts:
-    """A person's problem counts, and the site's goal.
+    """A person's problem counts.
 
     Attributes:
         today: The number of problems (halves) that the person wrote since midnight, in the site's
             time zone.
         waiting: The number of the person's problems that wait for a moderator.
-        site: The number of public problems on the site.
-        goal: The site's goal for the number of public problems, or 0.
     """
 
     today: int
     waiting: int
     judging: int
     valid: int
-    site: int
-    goal: int
-
-    @property
-    def percent_of_goal(self) -> int:
-        return min(100, self.site * 100 // self.goal) if self.goal else 0
 
 
 def count_problems(person: Person | None) -> ProblemCounts:
-    """Count a person's problems; `person` is None for a visitor who has not written yet.
-
-    The number of the site's problems may be cached.
-    """
-    site, goal = get_cached_stats("write.public", _count_public_problems), settings.RULES.goal
+    """Count a person's problems; `person` is None for a visitor who has not written yet."""
     if person is None:
-        return ProblemCounts(0, 0, 0, 0, site, goal)
+        return ProblemCounts(0, 0, 0, 0)
     found = count_problems_by_state(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
-    return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
-
-
-def _count_public_problems() -> tuple[int, int]:
-    count = get_public_problems().count()
-    return count, count
+    return ProblemCounts(today.count(), found.held, found.judging, found.valid)
 
 
 def make_version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
