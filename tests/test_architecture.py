@@ -345,8 +345,8 @@ def _importers() -> dict[str, set[str]]:
     return found
 
 
-SIBLINGS = ("data", "formats", "answers", "cli", "web/api")
-"""Folders with one file per container, format, source, command or part of the API."""
+SIBLINGS = ("data", "formats", "answers", "cli")
+"""Folders with one file per container, format, source or command."""
 
 OF_DJANGO = ("models", "views", "urls", "admin")
 

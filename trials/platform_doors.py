@@ -1,10 +1,10 @@
 """No stored or displayed data give access to an account, and revoked access stays revoked.
 
-    python trials/platform_doors.py            100 people: two log-ins, two tokens, a link each
+    python trials/platform_doors.py            100 people: two log-ins and a link each
     python trials/platform_doors.py --quick    6 people
 
-Every word in every table and in Django's admin is sent as a session cookie, as a token, and as a
-link. People sign up with look-alikes of existing names, and with passwords like their names.
+Every word in every table and in Django's admin is sent as a session cookie and as a link. People
+sign up with look-alikes of existing names, and with passwords like their names.
 Earlier access is tried after the password was changed or reset, or the owner logged out everywhere.
 The trial must detect a site that stores sessions unprotected.
 """

@@ -187,7 +187,6 @@ def test_database_with_another_key_is_refused(served, tmp_path, database):
 
 LET_IN = """
 from winosmith.web._lock import writing
-from winosmith.web.api.models import create_token
 from winosmith.web.jobs import MAIL, queue_job
 from winosmith.web.people.accounts import invite, create_reset_link
 from winosmith.web.people.models import Person
@@ -196,33 +195,31 @@ bob = Person.objects.get(name="bob")
 Client().force_login(bob)
 queue_job(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
-    result = [invite("judge", 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
+    result = [invite("judge", 60), create_reset_link(bob, 60)]
 """
 
 OPEN = """
 from django.contrib.auth import authenticate
-from winosmith.web.api.models import find_token
 from winosmith.web.people.accounts import find_invitation
 from winosmith.web.jobs import Job
 from winosmith.web.people.models import Session
-links = [find_invitation(link.split("/")[-2]) for link in {links!r}[:2]]
+links = [find_invitation(link.split("/")[-2]) for link in {links!r}]
 doors = [Session.objects.exists(), *(link is not None for link in links)]
-doors.append(bool(find_token({links!r}[2])))
 doors.append(Job.objects.filter(kind="mail").exists())
 result = [doors, authenticate(username="bob", password={password!r}) is not None]
 """
 
 
 @EACH
-def test_restore_ends_sessions_tokens_links_and_mails(served, tmp_path, database, restore):
+def test_restore_ends_sessions_links_and_mails(served, tmp_path, database, restore):
     """Only passwords still work."""
     site = _site_with_problems(served, tmp_path, database)
     links = site.do(LET_IN)
     asked = OPEN.format(links=links, password=PASSWORD)
-    assert site.do(asked) == [[True] * 5, True]
+    assert site.do(asked) == [[True] * 4, True]
     site.admin("backup", str(site.folder), str(tmp_path / "one.tar"))
     again, _told = restore(site, tmp_path / "one.tar", tmp_path / "closed")
-    assert again.do(asked) == [[False] * 5, True]
+    assert again.do(asked) == [[False] * 4, True]
 
 
 ERASE = """

@@ -12,7 +12,6 @@ from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 
 from tests.web import world as w
-from winosmith.web.api.models import Token, create_token, list_tokens, revoke_token
 from winosmith.web.market.models import Study
 from winosmith.web.people.accounts import (
     create_reset_link,
@@ -27,7 +26,6 @@ HASHED = {
     "people.Person.password": "logs in: Argon2id",
     "people.Session.session_key": "a log-in session: SHA-256 of 165 random bits",
     "people.Invitation.digest": "makes an account, or sets a password: SHA-256 of 192 random bits",
-    "api.Token.digest": "acts for its owner: SHA-256 of 256 random bits",
     "market.Study.digest": "begins paid work: SHA-256 of 192 random bits",
     "market.Participation.browser": "goes on with paid work: SHA-256 of 192 random bits",
 }
@@ -48,7 +46,6 @@ OPENS_NOTHING = {
     "people.Person.salt": "makes a pseudonym, with the site's key",
     "people.Person.entry": "part of what a session must carry, with the site's key",
     "people.Session.session_data": "whose the session is; its own digest is keyed",
-    "api.Token.start": "40 of a token's 256 bits, by which its owner knows it",
     "market.Study.code": "what the site tells who has finished; the market pays for it",
     "market.Study.short_code": "the same for who ended early",
     "market.Payment.key": "the id of a payment, for the ledger",
@@ -87,14 +84,13 @@ RANDOM = re.compile(r"(?=[^\s]*\d)[0-9A-Za-z_+/=-]{16,}")
 def world(db: Any) -> Any:
     """Return a site with a live credential of each kind."""
     made = w.make()
-    made.refs["api token"] = create_token(made.people["admin"], "by night")[1]
     made.refs["way back"] = create_reset_link(made.people["other"], 30).split("/")[-2]
     return made
 
 
 def _live_credentials(world: Any) -> dict[str, str]:
     """Return the text of each live credential of the site, by its kind."""
-    names = ("token", "api token", "way back", "study", "writing")
+    names = ("token", "way back", "study", "writing")
     sessions = [name for name in world.refs if name.startswith("session of ")]
     return {name: world.refs[name] for name in (*names, *sessions)}
 
@@ -131,7 +127,6 @@ def test_stored_digests_are_sha256_of_the_credentials(world):
     kept = {
         *Session.objects.values_list("session_key", flat=True),
         *Invitation.objects.values_list("digest", flat=True),
-        *Token.objects.values_list("digest", flat=True),
         *Study.objects.values_list("digest", flat=True),
     }
     assert {sha256(text.encode()).hexdigest() for text in _live_credentials(world).values()} <= kept
@@ -141,7 +136,7 @@ def test_stored_digests_are_sha256_of_the_credentials(world):
 @pytest.mark.long
 def test_django_admin_shows_no_secrets_or_digests(world):
     secrets = set(_live_credentials(world).values())
-    for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry", "api.Token.start",
+    for name in (*HASHED, *SEALED, "people.Person.salt", "people.Person.entry",
                  "people.Session.session_data", "problems.Done.key"):  # fmt: skip
         label, column = name.rsplit(".", 1)
         secrets |= {*apps.get_model(label)._base_manager.values_list(column, flat=True)}
@@ -172,17 +167,10 @@ NEW = {"password": "jugs-and-shelves", "again": "jugs-and-shelves"}
 
 @pytest.mark.parametrize("way", ["change", "reset", "everywhere"])
 def test_all_credentials_of_an_account_end_together(db, visit, ann, bob, way):
-    """A new password, a reset and "everywhere" end them; the pages show how many ended.
-
-    Credentials that had already ended are not counted, and other people's are unaffected.
-    """
-    from tests.web.api.calling import program
-
+    """A new password, a reset and "everywhere" end them; other people's are unaffected."""
     save_agreement(ann)
     save_agreement(bob)
     here, there = visit(ann), visit(ann)
-    one, two, other = program(ann), program(ann), program(bob)
-    revoke_token(ann, list_tokens(program(ann) and ann)[0].pk)
     link, bobs = create_reset_link(ann, 30), create_reset_link(bob, 30)
     path, typed = {
         "change": ("/people/password/", {**NEW, "old": "twins-and-cups"}),
@@ -192,7 +180,6 @@ def test_all_credentials_of_an_account_end_together(db, visit, ann, bob, way):
     assert "you are logged in: 2." in here.get("/people/").text
     browser = visit() if way == "reset" else here
     assert browser.post(path, typed, follow=True).status_code == 200
-    assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
     assert browser.get("/people/").status_code == (302 if way == "everywhere" else 200)
     login = {"name": "ann", "password": "twins-and-cups"}

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.web import world as w
-from tests.web.api import visits as api
 from tests.web.making import single, vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
@@ -241,7 +240,7 @@ VISITS: tuple[Visit, ...] = (
     V("visitor", "predict:models"),
     V("visitor", "predict:models", before=MODELS),
     V("moderator", "predict:model", ("association",), before=MODELS),
-    *(V(role, route, args, **more) for role, route, args, more in (*take.VISITS, *api.VISITS)),
+    *(V(role, route, args, **more) for role, route, args, more in take.VISITS),
     *(V(role, route, args, **more) for role, route, args, more in rounds.VISITS),
     *(V(role, route, args, **more) for role, route, args, more in market.VISITS),
     *(V(role, route, args, **more) for role, route, args, more in run.VISITS),
@@ -298,7 +297,6 @@ NO_PAGE = {
     "judge:undo": "leads to judge:turn",
     "moderate:job": "a part of moderate:batch and moderate:person",
     "take:count": "leads to take:round",
-    **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.web.api import visits as api
 from tests.web.making import vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
@@ -123,7 +122,6 @@ def make() -> World:
     world.refs["version"] = _perturbed(world)
     world.refs |= take.staged(world.people)
     rounds.staged(world.people, world.problems)
-    world.refs |= api.staged(world.people)
     world.refs |= market.staged()
     world.refs |= run.staged(world.people)
     world.refs |= {f"session of {role}": session_of(world.people[role]) for role in ROLES[1:]}

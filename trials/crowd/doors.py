@@ -27,7 +27,7 @@ class DoorSettings:
     """Settings for the attacks.
 
     Attributes:
-        people: number of people, each with two log-ins, two tokens and a link for a new password.
+        people: number of people, each with two log-ins and a link for a new password.
         names: number of existing names that impostors imitate.
         fault: one of `careless.FAULTS`.
         only: the only attack to try; empty for all.
@@ -72,15 +72,13 @@ def try_doors(folder: Path, database: str | None, how: DoorSettings) -> dict[str
 
 
 def _list_credentials(person: Any) -> list[str]:
-    """Return a person's credentials: two sessions, two tokens, a link."""
-    from winosmith.web.api.models import create_token
+    """Return a person's credentials: two sessions, a link."""
     from winosmith.web.people.accounts import create_reset_link
 
     from . import inside
 
     cookies = [value for _ in range(2) for value in inside._session(person).values()]
-    tokens = [create_token(person, f"program {number}")[1] for number in range(2)]
-    return [*cookies, *tokens, create_reset_link(person, 60).split("/")[-2]]
+    return [*cookies, create_reset_link(person, 60).split("/")[-2]]
 
 
 def _browser(cookie: str = "") -> Any:
@@ -94,13 +92,8 @@ def _browser(cookie: str = "") -> Any:
 
 
 def _gives_access(text: str) -> bool:
-    """Return whether a text gives access as a session cookie, a token, or a link."""
-    bearer = {"Authorization": f"Bearer {text}"}
-    answers = (
-        _browser(text).get("/people/"),
-        _browser().get("/api/v1/me", headers=bearer),
-        _browser().get(f"/people/join/{text}/"),
-    )
+    """Return whether a text gives access as a session cookie or a link."""
+    answers = (_browser(text).get("/people/"), _browser().get(f"/people/join/{text}/"))
     return any(answer.status_code == 200 for answer in answers)
 
 

@@ -70,7 +70,6 @@ PAGES = {
     "page: perturb": "/perturb/",
     "page: families": "/families/",
     "page: models": "/models/",
-    "API: problems": "/api/v1/problems",
 }
 
 AUTHORS = {

@@ -163,7 +163,7 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     """Restore a site from FILE, made by `winosmith admin backup`, to DIR, a new or empty folder.
 
     The checksums are verified first, and DIR is created only when it is complete. An archive of a
-    PostgreSQL site is restored to the empty database given by --database. All log-ins, tokens,
+    PostgreSQL site is restored to the empty database given by --database. All log-ins,
     invitations and password links are revoked. People who were erased after the backup are listed,
     according to the log of erasures in OLD-DIR, next to FILE, or in the site's folder if FILE is
     one of its own backups.
@@ -176,7 +176,7 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     place = Path(folder).absolute()
     echo(f"{place}: the site as of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
-    echo("All log-ins, tokens, invitations and password links were revoked.")
+    echo("All log-ins, invitations and password links were revoked.")
     site = open_existing_site(str(place), database)
     from winosmith.web.people import privacy  # needs Django's settings
     from winosmith.web.people.models import get_pseudonym

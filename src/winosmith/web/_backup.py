@@ -119,7 +119,7 @@ def restore(
 ) -> Manifest:
     """Restore a site from an archive, completely or not at all.
 
-    All log-ins, tokens, invitations and password links are revoked: some may have been revoked
+    All log-ins, invitations and password links are revoked: some may have been revoked
     since the backup, and other people may have read the archive.
 
     `database` is the URL of an empty PostgreSQL database, if the archived site used PostgreSQL.

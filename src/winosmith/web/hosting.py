@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,7 +217,6 @@ def _collect_static_files() -> None:
         "collectstatic",
         interactive=False,
         verbosity=0,
-        ignore_patterns=["redoc.*"],  # 5 MB of django-ninja that this site does not use
         stdout=io.StringIO(),
     )
     with atomic_write(mark) as file:
@@ -539,10 +537,7 @@ def run(site: Site, listener: socket.socket, *, workers: int, run_jobs: bool = T
 
 
 def preload() -> None:
-    """Load the code and data that all processes share.
-
-    The API takes a third of a second to load, so it is loaded only if a person has a token.
-    """
+    """Load the code and data that all processes share."""
     from django.db import connection
     from django.template import engines
     from django.template.utils import get_app_template_dirs
@@ -551,7 +546,6 @@ def preload() -> None:
     from winosmith import practice
     from winosmith.solve import WordAssociation  # noqa: F401 - loaded before the fork
     from winosmith.web import wsgi  # noqa: F401 - loaded before the fork
-    from winosmith.web.api.models import Token
 
     get_resolver().reverse_dict  # noqa: B018 - this loads every view
     practice.read_handwritten()
@@ -560,6 +554,4 @@ def preload() -> None:
         if Path(__file__).parent in folder.parents:
             for path in folder.rglob("*.html"):
                 engine.get_template(str(path.relative_to(folder)))
-    if Token.objects.exists():
-        import_module("winosmith.web.api.app")
     connection.close()  # a worker must not inherit one

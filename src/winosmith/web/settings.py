@@ -29,7 +29,6 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",  # for its page about the API, with Swagger UI
     # Sorted from the lowest layer up. Hooks run in this order; hooks that hide or erase data run in
     # reverse.
     "winosmith.web.people.Config",
@@ -45,7 +44,6 @@ INSTALLED_APPS = [
     "winosmith.web.write.Config",
     "winosmith.web.rounds.Config",
     "winosmith.web.run.Config",
-    "winosmith.web.api.Config",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -12,7 +12,6 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.web import growing
-from tests.web.api.calling import Program
 from tests.web.conftest import BOTH
 from winosmith.web import _cache, exporting
 from winosmith.web._lock import writing
@@ -202,18 +201,6 @@ def _find_words_on_pages(client: Any, path: str) -> set[str]:
     return said
 
 
-def _find_words_in_api(path: str) -> set[str]:
-    """Return the words on all pages of a list of the API."""
-    said: set[str] = set()
-    after: str | None = ""
-    while after is not None:
-        answer = Program().get(f"{path}{'&' if '?' in path else '?'}after={after}")
-        assert answer.status_code == 200, answer.content
-        said |= _find_words(answer.content)
-        after = answer.json()["next"]
-    return said
-
-
 def _find_pages(client: Any, world: World, path: str) -> set[str]:
     """Return the words of the problems that have such a page."""
     refs = {word: row.ref for word, row in world.words.items()}
@@ -230,10 +217,6 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
     yield "problem pages", _find_pages(client, world, "/problems/{}/")
     yield "perturb", _find_words_on_pages(client, "/perturb/?kind=")
     yield "perturb a problem", _find_pages(reader, world, "/perturb/{}/")
-    yield "API list", _find_words_in_api("problems")
-    yield "API search", _find_words_in_api("problems?q=cup")
-    yield "API problems", {w for w, row in world.words.items()
-                           if Program().get(f"problems/{row.ref}").status_code == 200}  # fmt: skip
     for name in FILES:
         if found := _find_words(_get_body(client, f"/download/{name}?fitting=1")):
             yield name, found
@@ -251,7 +234,6 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     words = {row.pk: word for word, row in world.words.items()}
     yield "tree", {words[row] for row in tree.rows.tolist()}
     yield "public in the tree", {words[row] for row in tree.rows[tree.public].tolist()}
-    yield "API versions", _find_words_in_api(f"families/{world.root.ref}/versions")
     yield "families' data", _find_words(_get_body(client, "/families/data/problems.jsonl"))
     said = _get_body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
@@ -276,7 +258,6 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "whole twins", found["twins"], whole
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
-    yield "API", Program().get("figures").json()["problems"], public
     (family,) = list_families()
     yield "versions of a family", family.versions, versions
     yield "fooling", family.error_count, versions

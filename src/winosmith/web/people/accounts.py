@@ -253,12 +253,11 @@ def check_login(
 
 
 def end_access(person: Person) -> None:
-    """End a person's log-ins, API tokens, and links that set a new password."""
+    """End a person's log-ins, and links that set a new password."""
     with writing():
         person.entry = make_salt()
         person.save(update_fields=["entry"])
         person.sessions.all().delete()
-        person.tokens.active().update(revoked=timezone.now())
         get_reset_links(person).update(used=timezone.now())
 
 
