@@ -114,7 +114,6 @@ AREAS: dict[str, list[URLPattern]] = {
     ],
     "rounds": [
         path("", rounds.list_rounds, name="index"),
-        path("mine/", rounds.show_omitted_problems, name="mine"),
         path("round/<slug:name>/", rounds.show_round, name="one"),
         path("round/<slug:name>/progress/", rounds.progress, name="progress"),
         path("start/", rounds.start_round, name="start"),

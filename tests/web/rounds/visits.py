@@ -9,8 +9,6 @@ VISITS: tuple[tuple[str, str, tuple[Any, ...], dict[str, Any]], ...] = (
     ("visitor", "rounds:index", (), {}),
     ("owner", "rounds:index", (), {}),
     ("admin", "rounds:index", (), {}),
-    ("visitor", "rounds:mine", (), {}),
-    ("owner", "rounds:mine", (), {}),
     ("visitor", "rounds:one", ("published",), {}),
     ("admin", "rounds:one", ("published",), {}),
     ("admin", "rounds:one", ("done",), {}),
@@ -38,7 +36,6 @@ NO_PAGE = {
 
 ROUTES: list[tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]] = [
     ("rounds:index", "get", (), none, "ooooooo"),
-    ("rounds:mine", "get", (), none, "ooooooo"),
     ("rounds:one", "get", ("published",), none, "ooooooo"),
     ("rounds:one", "get", ("done",), none, "nnnnnoo"),
     ("rounds:one", "get", ("failed",), none, "nnnnnoo"),

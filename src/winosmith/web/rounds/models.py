@@ -10,9 +10,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.report import to_fixed
 from winosmith.web._site import ROUNDS
-from winosmith.web.pages import round_percent
 
 
 class Round(models.Model):
@@ -97,72 +95,8 @@ def get_stage_label(stage: str) -> str:
     return str(_STAGE_LABELS.get(stage, stage))
 
 
-_PREDICTED = (
-    _(
-        "Simple linear models predicted the problem’s answer. They see only numbers that "
-        "represent its words, and were not trained on this sentence, so "
-        "something in the words gives the answer away."
-    ),
-    _(
-        "Look for words that suggest an answer on their own: a word of praise "
-        "or blame, or an option that is long, odd or usually correct. Except for "
-        "the trigger, use the same words in both halves, and choose options that "
-        "could both be the answer."
-    ),
-)
-
-_STAGE_TEXTS = {
-    "aflite": _PREDICTED,
-    "mirror": _PREDICTED,
-    "pmi": (
-        _(
-            "Across the pool, the problem’s words are associated with its "
-            "answer more than chance predicts."
-        ),
-        _(
-            "Look for words that suggest an answer on their own, and use the "
-            "same words in both halves except for the trigger."
-        ),
-    ),
-    "random": (
-        _(
-            "The problem was removed at random to make the data set smaller. This is "
-            "not a judgement of the problem."
-        ),
-        "",
-    ),
-    "copies": (
-        _(
-            "The problem or its other half is in the data more than once. The data set "
-            "keeps one copy of each, in whole twins, and none if two copies have "
-            "different answers."
-        ),
-        "",
-    ),
-    "embed split": (
-        _(
-            "The problem was chosen at random to train the model that turns sentences "
-            "into numbers, so that model can’t filter it. This is not a "
-            "judgement of the problem."
-        ),
-        "",
-    ),
-    "structure": (
-        "",
-        _("The guidelines state how long a sentence may be, and how similar two halves must be."),
-    ),
-    "votes": (
-        "",
-        _("The round required more agreement among judges than the site does."),
-    ),
-}
-"""For each stage: the reason, if it is the same for all problems, and advice to the contributor."""
-
-
 class Place(models.Model):
     """A round's result for a problem in its pool; the problem itself is not changed.
-
-    If the problem was omitted, contributors see the result as a flag on their problem.
 
     Attributes:
         stage: The stage that omitted the problem ("aflite", "structure", …); "" if it was kept.
@@ -198,29 +132,3 @@ class Place(models.Model):
             ),
             models.Index(fields=["round", "stage", "problem"], name="place_stage"),
         ]
-
-    @property
-    def stage_label(self) -> str:
-        return get_stage_label(self.stage)
-
-    @property
-    def has_common_reason(self) -> bool:
-        """Whether the reason is the same for all problems that the stage omitted."""
-        return bool(_STAGE_TEXTS.get(self.stage, ("", ""))[0])
-
-    @property
-    def explanation(self) -> str:
-        return str(_STAGE_TEXTS.get(self.stage, ("", ""))[0]) or self.reason
-
-    @property
-    def advice(self) -> str:
-        return str(_STAGE_TEXTS.get(self.stage, ("", ""))[1])
-
-    @property
-    def score_text(self) -> str:
-        return "" if self.score is None else to_fixed(self.score, ".2f")
-
-    @property
-    def score_percent(self) -> int:
-        """The score in percent; 0 if there is no score."""
-        return round_percent(self.score or 0)

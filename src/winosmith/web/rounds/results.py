@@ -1,11 +1,7 @@
-"""The results of a round: page, report, files and flags, and the erasure of texts.
+"""The results of a round: page, report and files, and the erasure of texts.
 
 The report and the files contain only problems that are public at the time of the request. Problems
 that were withdrawn or put under embargo since the round are omitted.
-
-A flag shows contributors why a round omitted one of their problems, and the problem's score. A flag
-has no effect. It appears next to a problem that its reader may see anyway, and reveals nothing
-about other problems.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from typing import Any, get_args
 
 from django import template
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from winosmith import Dataset, formats
@@ -32,7 +27,7 @@ from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.pages import round_percent
 from winosmith.web.people.gates import get_current_writer
 from winosmith.web.people.models import Person
-from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
+from winosmith.web.problems.models import ERASED_SENTENCE, Problem
 from winosmith.web.problems.records import as_public, iter_public_rows, load_keys
 from winosmith.web.problems.states import REMOVED_STATES, get_public_problems
 from winosmith.web.rounds.models import Place, Round, get_stage_label
@@ -209,74 +204,21 @@ def iter_problems(round_: Round, *, kept: bool) -> Iterator[bytes]:
             yield line.encode("utf-8", "surrogatepass")
 
 
-def _find_flag(problem: Problem, round_: Round) -> Place | None:
-    if problem.state != State.VALID:  # since rejected, replaced or withdrawn
-        return None
-    return Place.objects.filter(round=round_, problem=problem).exclude(stage="").first()
-
-
-def list_omitted_problems(person: Person, round_: Round) -> QuerySet[Place]:
-    rows = Place.objects.filter(
-        round=round_,
-        problem__twin__contributor=person,
-        problem__state=State.VALID,
-        problem__gold=False,
-    ).exclude(stage="")
-    return rows.select_related("problem__twin").order_by("stage", "-score", "problem")
-
-
 register = template.Library()
-"""Template tags for pages of other areas: flags, and roots to perturb."""
+"""Template tags for pages of other areas: roots to perturb."""
 
 MAX_ROOTS_SHOWN = 6
 """Number of roots shown on the *Perturb* page. The round's page shows all of them."""
 
 
 @register.simple_tag(takes_context=True)
-def get_own_flag(context: Any, problem: Problem) -> Place | None:
-    request = context["request"]
-    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
-    if person is None or round_ is None:
-        return None
-    if problem.twin.contributor_id != person.pk or problem.gold:
-        return None
-    return _find_flag(problem, round_)
-
-
-@register.simple_tag(takes_context=True)
-def get_flag_for_moderators(context: Any, problem: Problem) -> Place | None:
-    request = context["request"]
-    if not (request.user.is_authenticated and request.user.can_moderate):
-        return None
-    if not hasattr(request, "round_done"):
-        done = Round.objects.filter(state=Round.State.DONE)
-        request.round_done = done.order_by("-ended").first()
-    return _find_flag(problem, request.round_done) if request.round_done else None
-
-
-@register.simple_tag(takes_context=True)
-def count_omitted_problems(context: Any) -> int:
-    request = context["request"]
-    person, round_ = get_current_writer(request), _get_cached_last_published_round(request)
-    return list_omitted_problems(person, round_).count() if person and round_ else 0
-
-
-@register.simple_tag(takes_context=True)
 def get_round_and_roots(context: Any) -> dict[str, Any]:
-    request = context["request"]
-    round_ = _get_cached_last_published_round(request)
+    round_ = Round.get_last_published()
     if round_ is None:
         return {"round": None, "roots": ()}
     roots = get_public_roots(round_)
-    mark_unpublished_seen(get_current_writer(request), roots[:MAX_ROOTS_SHOWN])
+    mark_unpublished_seen(get_current_writer(context["request"]), roots[:MAX_ROOTS_SHOWN])
     return {"round": round_, "roots": roots[:MAX_ROOTS_SHOWN], "more": len(roots) > MAX_ROOTS_SHOWN}
-
-
-def _get_cached_last_published_round(request: Any) -> Round | None:
-    if not hasattr(request, "round_published"):
-        request.round_published = Round.get_last_published()
-    found: Round | None = request.round_published
-    return found
 
 
 def erase_texts(person: Person, texts: bool) -> None:

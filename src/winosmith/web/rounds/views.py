@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import (
     FileResponse,
     Http404,
@@ -22,7 +21,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import mark_unpublished_seen
-from winosmith.web.pages import list_adjacent_pages, mark_as_download, render_waiting_page
+from winosmith.web.pages import mark_as_download, render_waiting_page
 from winosmith.web.people import gates
 from winosmith.web.rounds import results, running
 from winosmith.web.rounds.models import Round
@@ -117,8 +116,6 @@ def _is_moderator(request: HttpRequest) -> bool:
     return bool(request.user.is_authenticated and request.user.can_moderate)
 
 
-PAGE_SIZE = 20
-
 MAX_DOWNLOADS_PER_HOUR = 240
 """Maximum number of file and report requests per hour for a network or account."""
 
@@ -155,20 +152,6 @@ def download_file(request: HttpRequest, name: str, which: str) -> HttpResponseBa
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
     return mark_as_download(response, f"{round_.name}-{which}")
-
-
-@require_safe
-def show_omitted_problems(request: HttpRequest) -> HttpResponse:
-    person, round_ = gates.get_current_writer(request), Round.get_last_published()
-    rows = results.list_omitted_problems(person, round_) if person and round_ else ()
-    shown = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {
-        "round": round_,
-        "flags": shown.object_list,
-        "count": shown.paginator.count,
-        "page": list_adjacent_pages(shown),
-    }
-    return render(request, "rounds/mine.html", context)
 
 
 def _get_finished_round(request: HttpRequest, name: str) -> Round:
