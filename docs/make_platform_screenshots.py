@@ -72,7 +72,6 @@ PICTURES = {
     "prediction": ("/perturb/made/{last}/", "zoe"),
     "family": ("/families/{root}/?model=association", None),
     "models": ("/models/", None),
-    "stability": ("/families/models/", None),
     "news": ("/people/news/", "ann"),
     "test-question": ("/tests/round/spring/", "kim"),
     "next": ("/admin/", "ada"),
@@ -263,16 +262,6 @@ def predicted(browser: Any, address: str) -> None:
     page.close()
 
 
-def measure(folder: Path) -> None:
-    """Measure the models' stability, which the worker does only every ten minutes."""
-    from winosmith.web import Site
-
-    Site.open(folder).activate()
-    from winosmith.web.families.figures import measure_if_changed
-
-    measure_if_changed()
-
-
 def run_apart(function: str, folder: Path) -> None:
     """Call a function of this file in a separate process, because Django serves one site each."""
     code = f"import sys; sys.path.insert(0, {str(TARGET.parent)!r}); "
@@ -357,7 +346,6 @@ def take_all(folder: Path) -> None:
         browser = launched(started)
         places = json.loads((folder / "places.json").read_text("utf-8"))
         predicted(browser, address)
-        run_apart("measure", folder)
         for name, (place, who) in PICTURES.items():
             path = place.format(**places)
             context = browser.new_context(

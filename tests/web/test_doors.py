@@ -67,7 +67,6 @@ OPENS_NOTHING = {
     "predict.Model.digest": "the digest of a model's files",
     "predict.Prediction.input": "the digest of a sentence",
     "predict.Prediction.stand": "what a prediction was made from",
-    "families.Measured.stamp": "what figures were made from",
     "rounds.Round.record": "digests of what was built", "rounds.Round.recipe": "settings",
     "admin.LogEntry.object_repr": "what a row calls itself",
 }  # fmt: skip

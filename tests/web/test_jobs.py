@@ -28,10 +28,10 @@ from winosmith.web.jobs import (
     LANES,
     MAIL,
     MAX_TRIES,
-    MEASURE,
     PROGRAM_FAILED,
     ROUND,
     ROUND_LOCK,
+    TIDY,
     WORKER_ENDED,
     Child,
     Job,
@@ -113,7 +113,7 @@ def test_server_with_no_work_option_starts_no_worker(served):
 def kinds_run(db: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let jobs of three kinds only add their kind to a list; return this list."""
     done: list[str] = []
-    for kind in (BACKUP, MEASURE, MAIL):
+    for kind in (BACKUP, TIDY, MAIL):
         monkeypatch.setitem(jobs.runners, kind, lambda job, _: done.append(job.kind))
     return done
 
@@ -157,21 +157,21 @@ def test_failed_job_is_logged_and_the_next_job_runs(kinds_run, adam, monkeypatch
 
     monkeypatch.setitem(jobs.runners, BACKUP, broken)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
-    _add_due_job(MEASURE)
+    _add_due_job(TIDY)
     work_off()
-    assert (fresh(job).state, job.error, kinds_run) == ("failed", PROGRAM_FAILED, ["measure"])
+    assert (fresh(job).state, job.error, kinds_run) == ("failed", PROGRAM_FAILED, ["tidy"])
     assert "the disk is gone" in caplog.text
 
 
 def test_duty_that_ends_the_worker_three_times_is_postponed(kinds_run, monkeypatch):
-    _add_due_job(MEASURE)
+    _add_due_job(TIDY)
     with monkeypatch.context() as patch:
-        patch.setitem(jobs.runners, MEASURE, _kill)
+        patch.setitem(jobs.runners, TIDY, _kill)
         for _worker in range(MAX_TRIES):
             with pytest.raises(_Killed):
-                run_next_job([MEASURE])
+                run_next_job([TIDY])
     take_over_jobs()
-    row = Job.objects.get(mark=MEASURE)
+    row = Job.objects.get(mark=TIDY)
     assert (row.state, row.error, row.at > timezone.now()) == ("waiting", WORKER_ENDED, True)
 
 
@@ -183,14 +183,14 @@ def test_job_that_the_database_refuses_is_postponed(kinds_run, adam, monkeypatch
 
     monkeypatch.setitem(jobs.runners, BACKUP, locked)
     job = jobs.create_job(adam, BACKUP, {}, state="waiting")
-    _add_due_job(MEASURE)
+    _add_due_job(TIDY)
     with pytest.raises(jobs.UnavailableError) as caught:
-        run_next_job(LANES[-1])
-    assert run_next_job(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
-    assert (fresh(job).state, kinds_run) == ("running", ["measure"])
+        run_next_job([BACKUP, TIDY])
+    assert run_next_job([BACKUP, TIDY], {caught.value.args[0]: time.monotonic() + 60})
+    assert (fresh(job).state, kinds_run) == ("running", ["tidy"])
     for _ in range(MAX_TRIES):
         with pytest.raises(jobs.UnavailableError):
-            run_next_job(LANES[-1], {job.pk: 0.0})
+            run_next_job([BACKUP, TIDY], {job.pk: 0.0})
     take_over_jobs()
     assert (fresh(job).state, job.tries) == ("running", 1)
 
@@ -200,7 +200,7 @@ def test_lane_runs_the_oldest_of_its_own_jobs(kinds_run, adam):
     queue_job(MAIL, email="ann@example.org")
     assert run_next_job(LANES[0])
     assert (kinds_run, run_next_job(LANES[0])) == (["mail"], False)
-    assert run_next_job(LANES[-1])
+    assert run_next_job([BACKUP, TIDY])
     states = [Job.objects.get(pk=job.pk).state for job in backups]
     assert states == ["done", "waiting"]
 
@@ -243,10 +243,10 @@ def test_worker_reloads_the_settings_before_each_job(kinds_run, monkeypatch):
     seen: list[str] = []
     monkeypatch.setattr(jobs, "reload_rules", renewed)
     assert pages.reload_rules is not renewed
-    _add_due_job(MEASURE)
+    _add_due_job(TIDY)
     with pytest.raises(EndOfTest):
-        jobs._run_jobs_forever(LANES[-1])
-    assert (seen, kinds_run) == (["renewed"] * 2, ["measure"])
+        jobs._run_jobs_forever([TIDY])
+    assert (seen, kinds_run) == (["renewed"] * 2, ["tidy"])
 
 
 def test_delay_between_restarts_of_a_failing_process_doubles():

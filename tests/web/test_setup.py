@@ -159,7 +159,7 @@ def test_interrupted_first_start_leaves_no_tables(tmp_path):
 BACK = """
 site.activate()
 from django.core.management import call_command
-call_command("migrate", "families", "zero", verbosity=0)
+call_command("migrate", "rounds", "zero", verbosity=0)
 """
 
 FILL = """

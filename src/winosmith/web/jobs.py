@@ -84,7 +84,6 @@ class Job(models.Model):
         PUBLISH = "publish", gettext_lazy("publication of halves whose wait is over")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")
-        MEASURE = "measure", gettext_lazy("measurement of families")
         ROUND = "round", gettext_lazy("round")
         BATCH = "batch", gettext_lazy("action on many problems")
         VOTES = "votes", gettext_lazy("change of a judge’s votes")
@@ -200,8 +199,8 @@ State = Job.State
 
 (
     SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE, STUDY_PLACES,
-    STUDY_LIST, STUDY_PAID, STUDY_BONUS, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, MEASURE, ROUND,
-    BATCH, VOTES,
+    STUDY_LIST, STUDY_PAID, STUDY_BONUS, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, ROUND, BATCH,
+    VOTES,
 ) = Job.Kind.values  # fmt: skip
 
 MODERATOR_KINDS = (BATCH, VOTES)

@@ -85,7 +85,6 @@ def to_percent(fraction: float | str | None, digits: int = 1) -> str:
     return f"{to_fixed(100 * fraction, digits)} %"
 
 
-@register.simple_tag(name="interval")
 def format_interval(ends: Sequence[float] | None, digits: int = 2) -> str:
     return "–".join(to_fixed(end, digits) for end in ends) if ends else "–"
 
@@ -93,14 +92,6 @@ def format_interval(ends: Sequence[float] | None, digits: int = 2) -> str:
 @register.simple_tag(name="shares")
 def format_percentage_interval(ends: Sequence[float] | None, digits: int = 1) -> str:
     return format_interval([100 * end for end in ends], digits) if ends else "–"
-
-
-@register.simple_tag(name="p_value")
-def format_p_value(value: float | None) -> str:
-    """Format a p-value as in reports (`report.probability`); None becomes a dash."""
-    if value is not None and value < report.MIN_P_VALUE:
-        return f"<{to_fixed(report.MIN_P_VALUE, 4)}"
-    return to_fixed(value, 4)
 
 
 @register.filter("points")

@@ -36,7 +36,7 @@ INSTALLED_APPS = [
     "winosmith.web.judge.Config",
     "winosmith.web.predict.Config",
     "winosmith.web.read.Config",
-    "winosmith.web.families.Config",
+    "winosmith.web.families",
     "winosmith.web.perturb",
     "winosmith.web.moderate.Config",
     "winosmith.web.take.Config",

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.browser
 GROWN = """
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.figures import measure_if_changed
 from winosmith.web.people.models import Person
 with writing():
     ann = Person.objects.create_user("ann")
@@ -27,7 +26,6 @@ with writing():
     for number in range(9):
         now = g.version(now, f"{now.sentence} So {number} .", by=ann)
         g.says(alpha, now, False)
-measure_if_changed()
 result = [root.ref, now.ref]
 """
 
@@ -42,7 +40,6 @@ HOSTILE = """
 from itertools import count
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.figures import measure_if_changed
 from winosmith.web.predict.models import Model
 g._NUMBERS = count(1000)
 with writing():
@@ -51,7 +48,6 @@ with writing():
         bad = g.version(root, f"{text} hit the jug and the _ broke {text}",
                              options=(text, "jug"))
         g.says(Model.objects.get(name="alpha"), bad, False)
-measure_if_changed()
 result = root.ref
 """
 
@@ -108,4 +104,3 @@ def test_hostile_texts_run_no_scripts(reader):
     for path in (f"/families/{root}/?model=all", "/families/models/"):
         page.goto(f"{site.url}{path}")
         assert page.evaluate("[window.ran, window.broken]") == [None, []]
-    assert page.locator("svg").count() >= 2

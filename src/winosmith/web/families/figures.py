@@ -1,9 +1,8 @@
-"""The stability of models: on one family, and over all families.
+"""The stability of models on one family, and the files of all families.
 
-The results are those of `winosmith.metrics.measure_stability`. Those of one family are computed for
-each request. Results that need many families (intervals, p-values) are omitted, so that the page is
-fast. The worker measures all families every ten minutes if the data have changed, and stores the
-results. `winosmith score` gives the same results for the downloaded problems and predictions.
+The results are those of `winosmith.metrics.measure_stability`, computed for each request, without
+intervals and p-values, which need many families. `winosmith score` computes these from the
+downloaded problems and predictions.
 """
 
 from __future__ import annotations
@@ -14,25 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from xml.etree.ElementTree import tostring
 
 import numpy as np
 import numpy.typing as npt
 from django.db import connection
 from django.db.models import Count, F, QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from winosmith import Dataset, Prediction, __version__, answers, metrics
-from winosmith.errors import DataError, MissingExtraError
-from winosmith.metrics import DepthKind, Graded, Stability, error_depth, round_count
+from winosmith import Dataset, Prediction, __version__, answers
+from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import find_best_options
 from winosmith.records import dump_json
-from winosmith.web._lock import writing
-from winosmith.web.families.models import Measured
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
 from winosmith.web.pages import make_bar_chart, to_fixed
-from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction as Row, Status
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_public, iter_public_rows, load_keys
@@ -305,88 +298,3 @@ def write_predictions_file(model: Model, *, families: bool = True) -> tuple[str,
     first = f"{dump_json(header)}\n".encode()
     file_digest.update(first)
     return file_digest.hexdigest(), HeadedFile(first, file)
-
-
-SEED = 0
-"""The random seed of bootstraps and null models: the default of `winosmith score`."""
-
-
-_INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
-    sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END),
-    sum(CASE WHEN r.tie THEN v.problem_id ELSE 0 END)
-    FROM perturb_version v
-    JOIN problems_problem p ON p.id = v.problem_id
-    JOIN predict_prediction r ON r.problem_id = v.problem_id
-    WHERE p.public AND r.stand = 'done'
-    GROUP BY r.model_id"""
-
-
-def measure_if_changed() -> bool:
-    models = get_current_models()
-    with connection.cursor() as cursor:
-        cursor.execute(_INPUTS)
-        sums = [[int(value) for value in row] for row in cursor.fetchall()]
-    inputs = repr(([(model.pk, model.name) for model in models], sorted(sums), __version__))
-    stamp = hashlib.sha256(inputs.encode()).hexdigest()
-    if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
-        return False
-    graded: list[tuple[Model, Graded | None, str]] = []
-    for model in models:
-        found = list(get_answered_problems(model).order_by("place"))
-        dataset = Dataset(as_public(found))
-        predictions = load_predictions(model, {row.pk: row.ref for row in found})
-        try:
-            graded.append((model, metrics.grade(dataset, predictions), ""))
-        except DataError as error:
-            graded.append((model, None, str(error)))
-    rows = [_measure_depth(depth, graded) for depth in DEPTHS]
-    for row in rows:
-        row.stamp, row.made_at = stamp, timezone.now()
-    with writing():
-        Measured.objects.bulk_create(
-            rows,
-            update_conflicts=True,
-            unique_fields=["depth"],
-            update_fields=["stamp", "made_at", "answers", "drawings", "fault"],
-        )
-    return True
-
-
-def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
-    found: dict[str, Stability] = {}
-    answers = []
-    for model, answered, fault in graded:
-        record: dict[str, Any] = {"name": model.name, "revision": model.revision, "fault": fault}
-        if answered is not None:
-            try:
-                of = metrics.measure_stability(answered, depth=depth, seed=SEED)
-            except MissingExtraError as error:
-                return Measured(depth=depth, fault=str(error))
-            except DataError as error:
-                record["fault"] = str(error)
-            else:
-                found[model.name] = of
-                record["stability"] = {k: v for k, v in of.record().items() if k != "families"}
-                record["families"] = len(of.families)
-        answers.append(record)
-    panels = metrics.draw_stability(found) if found else ()
-    drawn = [svg for row in panels for svg in row]
-    drawings = [convert_styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(drawn)]
-    return Measured(depth=depth, answers=answers, drawings=drawings)
-
-
-def convert_styles_to_attributes(markup: str) -> str:
-    """Turn an SVG's inline styles into attributes, which the content security policy allows.
-
-    >>> convert_styles_to_attributes('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
-    '<svg><path fill="none" stroke-width="0.8" /></svg>'
-    """
-    from defusedxml.ElementTree import fromstring
-
-    root = fromstring(markup.replace(' xmlns="http://www.w3.org/2000/svg"', "", 1))
-    for element in root.iter():
-        for part in element.attrib.pop("style", "").split(";"):
-            name, colon, value = part.partition(":")
-            if colon:
-                element.set(name.strip(), value.strip())
-    return tostring(root, encoding="unicode")

@@ -243,23 +243,3 @@ def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString
 def format_depths(depths: Iterable[tuple[Any, int | None]]) -> SafeString:
     texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in depths)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
-
-
-@register.simple_tag(name="depth_name")
-def get_depth_name(kind: str) -> Any:
-    return DEPTH_NAMES[kind]
-
-
-@register.simple_tag(name="error_depths")
-def list_error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [
-        (_("errors"), stability["mean"]),
-        (_("families"), stability["family_mean"]),
-        (_("first errors"), stability["first"]),
-    ]
-
-
-@register.simple_tag(name="curve")
-def list_curve_rows(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
-    columns = ("depths", "at_risk", "errors", "censored", "share")
-    return list(zip(*(survival[name] for name in columns), strict=True))

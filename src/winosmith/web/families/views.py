@@ -14,8 +14,7 @@ from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, page as pages, trees
 from winosmith.web.families.lists import SORTS, get_families_page
-from winosmith.web.families.models import Measured
-from winosmith.web.families.trees import DEPTHS, load_tree
+from winosmith.web.families.trees import load_tree
 from winosmith.web.judge.models import mark_unpublished_seen
 from winosmith.web.people.gates import get_current_writer, rate_limit_reading
 from winosmith.web.predict.asking import get_current_models
@@ -130,30 +129,10 @@ def _make_model_tabs(options: pages.ViewOptions, version: str) -> list[tuple[str
 
 PROBLEMS = "problems.jsonl"
 
-MAX_DEPTHS = 60
-"""Maximum number of depths in the table; the files contain all depths."""
-
 
 @require_safe
 def show_models(request: HttpRequest) -> HttpResponse:
-    depth = request.GET.get("depth", "lineage")
-    if depth not in DEPTHS:
-        raise Http404
-    found = Measured.objects.filter(depth=depth).first()
-    answers = found.answers if found else []
-    shown = [one for one in answers if "stability" in one]
-    results = [one["stability"] for one in shown]
-    rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
-    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
-    by_depth = [(str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths]
     context = {
-        "found": found,
-        "depth": depth,
-        "kind": pages.DEPTH_NAMES[depth],
-        "tabs": [(pages.DEPTH_NAMES[kind], f"depth={kind}", kind == depth) for kind in DEPTHS],
-        "answers": shown,
-        "faults": [one for one in answers if one["fault"]],
-        "by_depth": [*rows, *by_depth],
         "models": [
             (model, figures.get_answered_problems(model).count()) for model in get_current_models()
         ],

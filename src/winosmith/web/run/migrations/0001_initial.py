@@ -53,7 +53,6 @@ class Migration(migrations.Migration):
                             ("publish", "publication of halves whose wait is over"),
                             ("origins", "deletion of judges’ network digests"),
                             ("tidy", "deletion of old data"),
-                            ("measure", "measurement of families"),
                             ("round", "round"),
                             ("batch", "action on many problems"),
                             ("votes", "change of a judge’s votes"),
