@@ -7,7 +7,7 @@ tenth of its versions is not public. The whole site is timed, without a network:
 - three models: the same with all models side by side;
 - far version: the tree around a version far from the root;
 - branch: the content that is inserted when a folded branch is opened;
-- list, board: the families and the contributors;
+- list: the families;
 - rival: the simplest solution: `winosmith.metrics.measure_stability` on the whole family as a data
 set.
 
@@ -191,7 +191,6 @@ def measure(folder, url, versions, looks):
         "far version": page(f"/families/{root}/?version={far}"),
         "branch": page(f"/families/{root}/below/{big}/?model=alpha", HTTP_HX_REQUEST="true"),
         "list": page("/families/"),
-        "board": page("/families/board/"),
     }
     print(f"{'':14}{'first':>9}{'then':>9}{'CPU':>9}  ms")
     for name, act in looked.items():

@@ -7,8 +7,7 @@ three words changed. Timed, on SQLite and on PostgreSQL:
 
 - lookalikes: the near-duplicates of one half;
 - hints: all hints for both halves, including near-duplicates;
-- meter: the predictions of word association for both halves;
-- live: hints, meter and the structure rules, which a page requests at each pause in typing.
+- live: hints and the structure rules, which a page requests at each pause in typing.
 
 It also prints the fraction of changed sentences whose original is found, and the size of the index
 in bytes.
@@ -125,14 +124,11 @@ def count_bytes():
 
 
 def measure(args):
-    from winosmith.web.problems import association
     from winosmith.web.problems.checks import find_contributor_hints
     from winosmith.web.problems.lookalikes import find_lookalikes
 
     data = read_originals()
     asked = list(make_questions(data, args.questions))
-    while not association.measure_association(asked[0][0])[0]:
-        time.sleep(0.01)
     found = sum(
         bool({near.ref for near in find_lookalikes([half])} & ids)
         for halves, ids in asked
@@ -146,12 +142,10 @@ def measure(args):
     def live(halves):
         check_structure(halves)
         find_contributor_hints(halves)
-        association.measure_association(halves)
 
     ways = {
         "lookalikes": lambda halves: find_lookalikes(halves[:1]),
         "hints": find_contributor_hints,
-        "meter": association.measure_association,
         "live": live,
     }
     print(f"  {'ms':12}{'median':>8}{'p95':>8}{'most':>8}")

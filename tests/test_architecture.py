@@ -364,10 +364,10 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 360,
-    "lines": 101_045,
-    "folders": 38,
-    "lines of imports": 6_435,
+    "files": 347,
+    "lines": 98_400,
+    "folders": 37,
+    "lines of imports": 6_210,
     "modules that one module beside them imports and no other": 5,
 }
 """Limits on the current size, without migrations.

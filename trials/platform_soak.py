@@ -37,7 +37,7 @@ def main() -> None:
         rate = 8.0 if arguments.quick else RATES[database]
         with make_place(database) as where:
             problems = 2000 if arguments.quick else 30_000
-            found = measure(where, Load(64, rate, seconds, problems=problems, learnt=True))
+            found = measure(where, Load(64, rate, seconds, problems=problems))
         samples = [sample for sample in found.samples if sample.at >= after]
         for what, value in (
             ("memory, MB", lambda sample: sample.megabytes),

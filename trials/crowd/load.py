@@ -28,8 +28,6 @@ class Load:
         writes: maximum writes per second by all people; 0 for no maximum.
         seconds: measured time, after `warm` seconds.
         problems: number of problems that wait for judges at the start.
-        learnt: whether the site starts with as many public problems as its association meter learns
-            from.
     """
 
     people: int = 64
@@ -38,7 +36,6 @@ class Load:
     warm: float = 5.0
     workers: int = 4
     problems: int = 4000
-    learnt: bool = False
 
 
 @dataclass
@@ -70,10 +67,6 @@ def prepare(folder: Path, database: str | None, load: Load) -> dict[str, list[An
     open_site(folder, database)
     from . import inside
 
-    if load.learnt:
-        from winosmith.web.problems.association import MAX_TRAINING
-
-        inside.make_problems(MAX_TRAINING, state="valid")
     inside.make_problems(load.problems)
     writers = load.people // 3
     return {

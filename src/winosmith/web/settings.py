@@ -76,7 +76,7 @@ TEMPLATES = [
             ],
             "builtins": ["winosmith.web.pages"],
             "libraries": {
-                "families": "winosmith.web.families.page",
+                "families": "winosmith.web.families.views",
                 "market": "winosmith.web.market.workers",
                 "reasons": "winosmith.web.moderate.decisions",
                 "rounds": "winosmith.web.rounds.results",

@@ -7,7 +7,7 @@ from django.urls import URLPattern, include, path
 from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
-from winosmith.web.families import views as families
+from winosmith.web.families import lists, views as families
 from winosmith.web.judge import views as judge
 from winosmith.web.market import views as market
 from winosmith.web.market.workers import abandon_participation, finish_participation
@@ -95,7 +95,7 @@ AREAS: dict[str, list[URLPattern]] = {
         path("<slug:name>/again/", predict.retry_predictions, name="again"),
     ],
     "families": [
-        path("", families.show_families, name="index"),
+        path("", lists.show_families, name="index"),
         path("models/", families.show_models, name="models"),
         path("data/<str:name>", families.download_file, name="file"),
         path("<str:ref>/", families.show_family, name="family"),

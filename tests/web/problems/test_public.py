@@ -174,7 +174,6 @@ def world(
     """Return the site with each case, with empty caches and a high limit of downloads."""
     monkeypatch.setattr(_cache, "QUICK_SECONDS", 3600.0)
     monkeypatch.setattr(downloads, "MAX_DOWNLOADS_PER_HOUR", 10_000)
-    lists._ENTRIES.clear()
     lists._FAMILIES.clear()
     return _make_world(ann, person("judy", is_judge=True))
 

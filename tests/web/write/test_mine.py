@@ -211,8 +211,8 @@ def test_counts_include_only_the_persons_own_sentences(db, ann, bob, rules):
     Problem.objects.filter(twin=first).update(state="valid")
     Problem.objects.filter(pk=third.problems.first().pk).update(state="valid")
     found = count_problems(ann)
-    assert (found.today, found.waiting, found.judging, found.valid) == (6, 0, 3, 3)
-    assert count_problems(None).today == 0
+    assert (found.total, found.held, found.judging, found.valid) == (6, 0, 3, 3)
+    assert count_problems(None).total == 0
 
 
 def test_cached_counts_belong_to_one_writer(db, ann, bob, monkeypatch):
@@ -223,5 +223,5 @@ def test_cached_counts_belong_to_one_writer(db, ann, bob, monkeypatch):
     submitted(ann)
     assert (count_problems(ann).judging, count_problems(bob).judging) == (2, 0)
     cache.clear()
-    assert (count_problems(ann).judging, count_problems(ann).waiting) == (2, 2)
+    assert (count_problems(ann).judging, count_problems(ann).held) == (2, 2)
     cache.clear()

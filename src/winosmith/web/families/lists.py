@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, F, Max, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
 
 from winosmith.metrics import round_count
 from winosmith.web._cache import RefreshedValue
 from winosmith.web.families.figures import compute_tie_credit
+from winosmith.web.judge.models import mark_unpublished_seen
+from winosmith.web.people.gates import get_current_writer
+from winosmith.web.predict.asking import get_current_models
 from winosmith.web.predict.models import Model, Prediction
 from winosmith.web.problems.models import Problem, Version
-from winosmith.web.problems.search import Term, filter_by_terms
+from winosmith.web.problems.search import Term, filter_by_terms, parse_terms
 from winosmith.web.problems.states import get_public_problems
 
 FAMILIES = 20
@@ -118,3 +125,27 @@ def get_families_page(terms: list[Term], sort: str, page: object) -> Page:
         if family.root in problems
     ]
     return shown
+
+
+MAX_QUERY_LENGTH = 200
+
+
+@require_safe
+def show_families(request: HttpRequest) -> HttpResponse:
+    words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "size"
+    terms = parse_terms(words)
+    shown = get_families_page(terms, sort, request.GET.get("page"))
+    models = get_current_models()
+    mark_unpublished_seen(get_current_writer(request), [family.problem for family in shown])
+    context = {
+        "rows": [(family, map(family.get_model_counts, models)) for family in shown],
+        "shown": shown,
+        "terms": terms,
+        "words": words,
+        "sort": sort,
+        "sorts": {name: label for name, (label, _key) in SORTS.items()},
+        "kept": urlencode({"q": words, "sort": sort}),
+    }
+    return render(request, "families/index.html", context)

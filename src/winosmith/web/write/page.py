@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from winosmith.problem import BLANK
@@ -19,7 +17,7 @@ from winosmith.validate import DOMAINS
 from winosmith.web.judge import submissions
 from winosmith.web.judge.votes import list_votes
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import count_problems_by_state
+from winosmith.web.moderate.people import ProblemCounts, count_problems_by_state
 from winosmith.web.pages import round_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
@@ -139,30 +137,9 @@ def make_checks_context(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemCounts:
-    """A person's problem counts.
-
-    Attributes:
-        today: The number of problems (halves) that the person wrote since midnight, in the site's
-            time zone.
-        waiting: The number of the person's problems that wait for a moderator.
-    """
-
-    today: int
-    waiting: int
-    judging: int
-    valid: int
-
-
 def count_problems(person: Person | None) -> ProblemCounts:
     """Count a person's problems; `person` is None for a visitor who has not written yet."""
-    if person is None:
-        return ProblemCounts(0, 0, 0, 0)
-    found = count_problems_by_state(person)
-    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
-    return ProblemCounts(today.count(), found.held, found.judging, found.valid)
+    return count_problems_by_state(person) if person else ProblemCounts()
 
 
 def make_version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
