@@ -163,8 +163,8 @@ _IS_PROXY_SETTING = _make_validator(
 class Mail:
     """`[mail]`: the server that sends the site's mail.
 
-    The server sends new passwords to people who gave an address, and news to people who want them.
-    Without this table, the site sends no mail and does not ask for addresses.
+    The server sends links for new passwords to people who gave an address. Without this table, the
+    site sends no mail and does not ask for addresses.
     """
 
     host: Annotated[str, Field(min_length=1, examples=["mail.example.org"])]

@@ -80,7 +80,6 @@ class Job(models.Model):
         STUDY_BONUS = "study-bonus", gettext_lazy("paid bonuses of a study")
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
-        NEWS = "news", gettext_lazy("news by email")
         PUBLISH = "publish", gettext_lazy("publication of halves whose wait is over")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
         TIDY = "tidy", gettext_lazy("deletion of old data")
@@ -199,8 +198,7 @@ State = Job.State
 
 (
     SETTINGS, IMPORT, TEST, TEST_CLOSE, TEST_PUBLISH, STUDY, STUDY_LINK, STUDY_CLOSE, STUDY_PLACES,
-    STUDY_LIST, STUDY_PAID, STUDY_BONUS, BACKUP, MAIL, NEWS, PUBLISH, ORIGINS, TIDY, ROUND, BATCH,
-    VOTES,
+    STUDY_LIST, STUDY_PAID, STUDY_BONUS, BACKUP, MAIL, PUBLISH, ORIGINS, TIDY, ROUND, BATCH, VOTES,
 ) = Job.Kind.values  # fmt: skip
 
 MODERATOR_KINDS = (BATCH, VOTES)
@@ -255,7 +253,7 @@ periods: dict[str, float] = {}
 
 _SEPARATE_LANES = (
     (MAIL,),
-    (NEWS, PUBLISH, ORIGINS, TIDY),
+    (PUBLISH, ORIGINS, TIDY),
     (ROUND,),
     (*MODERATOR_KINDS, TEST_CLOSE),
 )

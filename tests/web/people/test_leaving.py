@@ -206,7 +206,7 @@ def test_requests_during_an_erasure_store_nothing(twin, contributor):
     """A request may begin before the erasure and write after it."""
     ann = contributor("ann")
     mine = twin(ann)[0].twin
-    token = news.make_address_token(ann, "ann@example.org", True)
+    token = news.make_address_token(ann, "ann@example.org")
     publish_document("consent", "Everything is different now.")
     erase(type(ann).objects.get(pk=ann.pk), texts=False)
     acts = {
@@ -214,7 +214,6 @@ def test_requests_during_an_erasure_store_nothing(twin, contributor):
         "a consent": lambda: save_agreement(ann),
         "a password": lambda: accounts.set_new_password(ann, "jugs-and-cups-9"),
         "an address": lambda: news.confirm_address(ann, token),
-        "news": lambda: news.set_news_mails(ann, True),
         "a revision": lambda: rules.open_revision(ann, mine),
     }
     before = _dump_database()

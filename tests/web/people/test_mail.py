@@ -1,4 +1,4 @@
-"""Mail through an SMTP server: confirmation of addresses, password resets, and news."""
+"""Mail through an SMTP server: confirmation of addresses, and password resets."""
 
 import re
 import socketserver
@@ -16,14 +16,13 @@ from django.test import override_settings
 from django.utils import timezone
 
 from tests import forking
-from tests.web.judge.making import give, twin
 from tests.web.making import fresh
 from tests.web.serving import PASSWORD
 from tests.web.working import work_off
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
 from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next_job
-from winosmith.web.people import news, news as mail
+from winosmith.web.people import news as mail
 from winosmith.web.people.accounts import (
     create_emailed_reset_link,
     end_access,
@@ -31,9 +30,8 @@ from winosmith.web.people.accounts import (
     set_new_password,
 )
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import STALE, send_news
+from winosmith.web.people.news import STALE
 from winosmith.web.people.privacy import erase, export_personal_data
-from winosmith.web.problems.models import Problem
 
 ADDRESS = "ann@example.org"
 
@@ -150,68 +148,19 @@ def test_requests_for_mails_are_limited(mailing, post, visit):
     assert post.taken == []
 
 
-def test_mails_of_news_can_be_stopped_without_a_mail(subscribers, visit):
-    """The address stays."""
-    ann, _zoe = subscribers
-    form = {"email": ann.email, "password": PASSWORD}
-    assert visit(ann).post("/people/mail/", form).status_code == 302
-    assert (fresh(ann).email, ann.mail_news) == (ADDRESS, False)
-    assert send_news() == 1  # zoe's
-
-
 def test_site_without_mail_server_has_no_pages_of_mail(db, person, visit):
     ann = visit(person("ann"))
     for path in ("password/lost/", "mail/", "mail/x/"):
         assert ann.get(f"/people/{path}").status_code == 404
     assert "Add an address" not in ann.get("/people/").text
     assert "/people/password/lost/" not in visit().get("/people/login/").text
-    assert send_news() == 0
 
 
-@pytest.fixture
-def subscribers(mailing: None, person: Any) -> Iterator[list[Any]]:
-    """Yield ann and zoe, who have news and want mails, on a site with a mail server."""
-    few = {"judges": 1, "gold_every": 0, "training_questions": 0, "training_right": 0}
-    with override_settings(
-        RULES=replace(settings.RULES, **few),
-        SITE=replace(settings.SITE, public_url="https://twins.example.org"),
-    ):
-        judge = person("bob", is_judge=True)
-        people = [
-            person(name, email=f"{name}@example.org", mail_news=True) for name in ("ann", "zoe")
-        ]
-        for one in people:
-            twin(one, halves=1)
-            give(judge)
-        yield people
-
-
-def test_news_are_mailed_once_to_subscribers(subscribers, post):
-    """The mail has a link but no sentence. Erasure deletes the address."""
-    ann, zoe = subscribers
-    zoe.mail_news = False
-    zoe.save()
-    assert (send_news(), send_news()) == (1, 0)
-    ((to, message),) = post.taken
-    told = message.get_content()
-    assert to == [ADDRESS]
-    assert "https://twins.example.org/people/news/" in told
-    assert not any(problem.sentence in told for problem in Problem.objects.all())
-    assert export_personal_data(ann)["email"]["address"] == ADDRESS
+def test_erasure_deletes_the_address(db, person):
+    ann = person("ann", email=ADDRESS)
+    assert export_personal_data(ann)["email"] == ADDRESS
     erase(ann, True)
-    assert (fresh(ann).email, ann.mail_news, ann.mailed) == ("", False, None)
-
-
-def test_refused_mail_does_not_stop_other_mails(subscribers, post, caplog):
-    """It is sent again the next day. The log has the error without the address."""
-    post.refused = ADDRESS
-    assert send_news() == 1
-    assert [to for to, _message in post.taken] == [["zoe@example.org"]]
-    assert "SMTPRecipientsRefused" in caplog.text
-    assert ADDRESS not in caplog.text
-    post.refused = ""
-    assert send_news() == 1
-    assert post.taken[1][0] == [ADDRESS]
+    assert fresh(ann).email == ""
 
 
 def _queue_mail(person: Any) -> None:
@@ -219,16 +168,15 @@ def _queue_mail(person: Any) -> None:
         MAIL,
         person=person.pk,
         email=ADDRESS,
-        news=False,
         there="https://twins.example.org",
         language="en",
     )
 
 
 @pytest.mark.parametrize("fault", ["refused", "unreachable"])
-def test_mail_is_retried_after_a_temporary_fault(subscribers, post, fault):
+def test_mail_is_retried_after_a_temporary_fault(mailing, ann, post, fault):
     """Code 451 is that of greylisting."""
-    _queue_mail(subscribers[0])
+    _queue_mail(ann)
     post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
     port = post.server_address[1] if fault == "refused" else 1
     with override_settings(EMAIL_PORT=port), pytest.raises(UnavailableError) as raised:
@@ -241,9 +189,9 @@ def test_mail_is_retried_after_a_temporary_fault(subscribers, post, fault):
     assert not Job.objects.filter(kind=MAIL).exists()
 
 
-def test_refused_mail_is_shown_as_failed_without_the_address(subscribers, post, adam, visit):
+def test_refused_mail_is_shown_as_failed_without_the_address(mailing, ann, post, adam, visit):
     """Nobody can retry it, because its address is deleted."""
-    _queue_mail(subscribers[0])
+    _queue_mail(ann)
     post.refused = ADDRESS
     assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
@@ -257,45 +205,23 @@ def test_refused_mail_is_shown_as_failed_without_the_address(subscribers, post, 
         job.retry(Person.objects.get(name="adam"))
 
 
-def test_mail_older_than_an_hour_is_not_sent(subscribers, post):
-    _queue_mail(subscribers[0])
+def test_mail_older_than_an_hour_is_not_sent(mailing, ann, post):
+    _queue_mail(ann)
     Job.objects.filter(kind=MAIL).update(at=timezone.now() - STALE - timedelta(minutes=1))
     assert run_next_job([MAIL])
     job = Job.objects.get(kind=MAIL)
     assert (post.taken, job.state, job.asked) == ([], "failed", {})
 
 
-def test_address_deleted_during_the_mailing_gets_no_mail(subscribers, post, monkeypatch):
-    zoe = subscribers[1]
-
-    def meanwhile(person: Any, _after: Any) -> list[Any]:
-        if person != zoe:
-            mail.delete_address(Person.objects.get(pk=zoe.pk))
-        return []
-
-    monkeypatch.setattr(news, "news_sources", [*news.news_sources, meanwhile])
-    assert mail.send_news() == 1
-    assert [to for to, _message in post.taken] == [[ADDRESS]]
-    assert Person.objects.get(pk=zoe.pk).email == ""
-
-
 def test_address_is_confirmed_only_by_its_owner_and_once(db, ann, bob):
-    token = mail.make_address_token(ann, ADDRESS, True)
+    token = mail.make_address_token(ann, ADDRESS)
     for who, given in ((bob, token), (ann, token[:-2]), (ann, "x")):
         with pytest.raises(InputError, match="no longer works"):
             mail.confirm_address(who, given)
     mail.confirm_address(ann, token)
-    assert (ann.email, ann.mail_news) == (ADDRESS, True)
+    assert ann.email == ADDRESS
     with pytest.raises(InputError, match="no longer works"):
         mail.confirm_address(ann, token)
-
-
-def test_subscribing_does_not_restore_a_deleted_address(db, person):
-    """Another request may have deleted it in the meantime."""
-    ann = person("ann", email=ADDRESS)
-    mail.delete_address(Person.objects.get(pk=ann.pk))
-    mail.set_news_mails(ann, news=True)
-    assert Person.objects.get(pk=ann.pk).email == ""
 
 
 def test_mailed_link_ends_when_access_changes(db, person):
@@ -316,7 +242,7 @@ def test_mailed_link_ends_when_access_changes(db, person):
 
 def test_mailed_link_does_not_contain_addresses_or_secrets(db, person):
     ann = person("ann", email="old@example.org")
-    first, second = (mail.make_address_token(ann, ADDRESS, True) for _ in range(2))
+    first, second = (mail.make_address_token(ann, ADDRESS) for _ in range(2))
     assert first != second
     shown = urlsafe_b64decode(first)
     for hidden in (ADDRESS, "old@example.org", ann.get_session_auth_hash()[:8]):

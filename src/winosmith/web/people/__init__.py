@@ -12,11 +12,10 @@ class Config(AppConfig):
     name = "winosmith.web.people"
 
     def ready(self) -> None:
-        from winosmith.web.jobs import DAY, MAIL, NEWS, TIDY, register_periodic_task, runners
+        from winosmith.web.jobs import DAY, MAIL, TIDY, register_periodic_task, runners
         from winosmith.web.people import news, privacy
 
         register_periodic_task(TIDY, DAY, privacy.delete_old_rows)
-        register_periodic_task(NEWS, DAY, news.send_news)
         runners[MAIL] = news.send_mail
         post_migrate.connect(_create_missing_documents, sender=self)
 

@@ -62,7 +62,6 @@ class Person(AbstractBaseUser, PermissionsMixin):
         salt: The salt of the pseudonym; an erasure replaces it.
         entry: The salt of log-in sessions; a new value ends all these sessions.
         email: The confirmed address, or "". See `people.news`.
-        mailed: The time of the last email with news, or of the address's confirmation.
         news_seen: The time of the person's last visit to their news, or None.
     """
 
@@ -81,8 +80,6 @@ class Person(AbstractBaseUser, PermissionsMixin):
     erased = models.DateTimeField(null=True, blank=True)
     news_seen = models.DateTimeField(null=True, blank=True, editable=False)
     email = models.EmailField(blank=True, default="", editable=False)
-    mail_news = models.BooleanField(default=False, editable=False)
-    mailed = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "name"
     EMAIL_FIELD = "email"

@@ -3,9 +3,9 @@
 Each area adds functions to the lists below when the site starts. Only the time of the last visit is
 stored; news is computed from other rows.
 
-The site sends mail if the operator configured a server: a link for a new password, a link that
-confirms an address, and news once a day. An address is optional. It is stored once its owner has
-opened the link sent to it, is visible to nobody else, and is deleted on request or by an erasure.
+The site sends mail if the operator configured a server: a link for a new password, and a link that
+confirms an address. An address is optional. It is stored once its owner has opened the link sent to
+it, is visible to nobody else, and is deleted on request or by an erasure.
 Neither the response nor its time reveals whether an address is known: the worker does all work that
 depends on the address. The worker's job contains the address but no link, and is deleted when the
 email is sent.
@@ -156,7 +156,7 @@ class ResetForm(PasswordResetForm):
         _queue_mail(request, email=self.cleaned_data["email"])
 
 
-def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
+def send_address_link(person: Person, email: str, request: HttpRequest) -> None:
     """Send a confirmation link to an address, which is stored when its owner opens the link."""
     try:
         validate_email(email)
@@ -164,7 +164,7 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         raise InputError(_("This is not an email address.")) from None
     rate_limit(person, "mail", MAX_MAILS_PERSON)
     rate_limit(f"mail {email.lower()}", "mail", MAX_MAILS_ADDRESS)
-    _queue_mail(request, person=person.pk, email=email, news=news)
+    _queue_mail(request, person=person.pk, email=email)
 
 
 def _queue_mail(request: HttpRequest, **asked: Any) -> None:
@@ -198,7 +198,7 @@ def _send_link(job: Job) -> None:
     with translation.override(asked["language"]):
         if "person" in asked:
             for person in Person.objects.filter(pk=asked["person"], is_active=True):
-                token = make_address_token(person, email, asked["news"])
+                token = make_address_token(person, email)
                 page = {"link": asked["there"] + reverse("people:mail_confirm", args=[token])}
                 subject = _("Confirm your email address for %s") % settings.RULES.title
                 _deliver(subject, "people/mail_confirm.txt", page, email)
@@ -216,19 +216,19 @@ def _send_link(job: Job) -> None:
                     job.save(update_fields=["asked"])
 
 
-def make_address_token(person: Person, email: str, news: bool) -> str:
+def make_address_token(person: Person, email: str) -> str:
     """Return the token that confirms an address; encryption keeps the address out of logs."""
-    return encrypt(LINK_PURPOSE, [_compute_owner_digest(person), email, news])
+    return encrypt(LINK_PURPOSE, [_compute_owner_digest(person), email])
 
 
 def confirm_address(person: Person, token: str) -> None:
     try:
-        whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
+        whose, email = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
     except InvalidToken:
         whose = ""
     if whose != _compute_owner_digest(person):
         raise InputError(_("This link no longer works; enter your address again."))
-    _store_address(person, email, news=news)
+    _store_address(person, email)
 
 
 def _compute_owner_digest(person: Person) -> str:
@@ -241,18 +241,11 @@ def _compute_owner_digest(person: Person) -> str:
     return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())
 
 
-def set_news_mails(person: Person, news: bool) -> None:
-    with writing():  # without the address, which a concurrent request may change
-        check_still_active(person)
-        person.mail_news, person.mailed = news, timezone.now()
-        person.save(update_fields=["mail_news", "mailed"])
-
-
 def delete_address(person: Person) -> None:
-    _store_address(person, "", news=False)
+    _store_address(person, "")
 
 
-def _store_address(person: Person, email: str, *, news: bool) -> None:
+def _store_address(person: Person, email: str) -> None:
     """Store an address, or delete the stored address if `email` is "".
 
     Links emailed to the previous address stop working.
@@ -261,8 +254,8 @@ def _store_address(person: Person, email: str, *, news: bool) -> None:
         check_still_active(person)
         if email != person.email:
             get_reset_links(person).update(used=timezone.now())
-        person.email, person.mail_news, person.mailed = email, news, timezone.now()
-        person.save(update_fields=["email", "mail_news", "mailed"])
+        person.email = email
+        person.save(update_fields=["email"])
 
 
 def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> None:
@@ -282,28 +275,3 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
         reason = f"The mail server rejected the mail: {shown}."
         kind = MailError if permanent else TemporaryMailError
         raise kind(reason) from None  # its cause has the address
-
-
-def send_news() -> int:
-    """Email the number of new items to the people who chose to get this email once a day.
-
-    The email does not contain the news, which people read on the site. An email that the server
-    rejects does not delay other emails, and is tried again the next day.
-    """
-    there, sent = settings.SITE.public_url, 0
-    if not sends_mail() or not there:
-        return 0
-    rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
-    for person in rows.order_by("pk"):
-        items = list_news(person, max(get_last_visit(person), person.mailed or person.joined))
-        mailing = rows.filter(pk=person.pk, email=person.email)
-        if not items or not mailing.exists():  # they may have left meanwhile
-            continue
-        page = {"n": len(items), "link": there + reverse("people:news")}
-        subject = _("News from %s") % settings.RULES.title
-        with suppress(MailError):
-            _deliver(subject, "people/mail_news.txt", page, person.email)
-            with writing():
-                mailing.update(mailed=timezone.now())
-            sent += 1
-    return sent

@@ -141,7 +141,7 @@ def export_personal_data(person: Person) -> dict[str, Any]:
         "joined": person.joined,
         "last_login": person.last_login,
         "news_seen": person.news_seen,
-        "email": {"address": person.email, "news": person.mail_news, "mailed": person.mailed},
+        "email": person.email,
         "roles": {
             "judge": person.is_judge,
             "moderator": person.is_moderator,
@@ -228,8 +228,8 @@ def erase(person: Person, texts: bool) -> None:
         person.erased = timezone.now()
         person.set_name(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
-        person.last_login = person.news_seen = person.mailed = None
-        person.email, person.mail_news = "", False
+        person.last_login = person.news_seen = None
+        person.email = ""
         person.set_unusable_password()
         person.save()
         # Restoring a backup undoes the erasure, so a log next to the database records it. The line

@@ -285,9 +285,6 @@ class EmailForm(ConfirmedForm):
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
-    news = forms.BooleanField(
-        label=gettext_lazy("Mail me once a day when there is news"), required=False
-    )
     password = _make_password_field(gettext_lazy("Your password"), "current-password")
 
 
@@ -298,18 +295,14 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
     person = request.user
     if person.hired:
         raise Http404
-    initial = {"email": person.email, "news": person.mail_news}
-    form = EmailForm(request, request.POST or None, initial=initial)
+    form = EmailForm(request, request.POST or None, initial={"email": person.email})
     if request.method == "POST" and form.is_valid():
-        email, news = form.cleaned_data["email"], form.cleaned_data["news"]
+        email = form.cleaned_data["email"]
         if not email:
             mails.delete_address(person)
             message = _("Your address has been deleted.")
-        elif email == person.email:  # only the setting for news mails differs
-            mails.set_news_mails(person, news)
-            message = _("The settings have been saved.")
         else:
-            mails.send_address_link(person, email, news, request)
+            mails.send_address_link(person, email, request)
             message = _("A link was sent to this address; open it within a day.")
         messages.success(request, message)
         return redirect("people:me")

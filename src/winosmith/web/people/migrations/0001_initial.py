@@ -74,8 +74,6 @@ class Migration(migrations.Migration):
                     "email",
                     models.EmailField(blank=True, default="", editable=False, max_length=254),
                 ),
-                ("mail_news", models.BooleanField(default=False, editable=False)),
-                ("mailed", models.DateTimeField(blank=True, editable=False, null=True)),
                 (
                     "groups",
                     models.ManyToManyField(

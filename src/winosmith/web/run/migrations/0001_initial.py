@@ -49,7 +49,6 @@ class Migration(migrations.Migration):
                             ("study-bonus", "paid bonuses of a study"),
                             ("backup", "backup"),
                             ("mail", "mail"),
-                            ("news", "news by email"),
                             ("publish", "publication of halves whose wait is over"),
                             ("origins", "deletion of judges’ network digests"),
                             ("tidy", "deletion of old data"),
