@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Model, Q, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.db.models.functions import TruncDate
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _, ngettext
+from django.utils.translation import gettext as _
 
 from winosmith.web._cache import get_cached_stats
 from winosmith.web._rules import GROUPS, SiteRules, get_editable, get_settings
@@ -47,8 +47,7 @@ class Step:
     """A setup step.
 
     Attributes:
-        purpose: The purpose, in a sentence.
-        state: The state, in words.
+        purpose: The purpose, in a sentence or two.
         is_required: Whether every site needs the step.
         url: The URL of the page for the step.
         link_text: The label of the link.
@@ -56,7 +55,6 @@ class Step:
 
     title: str
     purpose: str
-    state: str
     is_done: bool
     is_required: bool
     url: str
@@ -64,30 +62,93 @@ class Step:
 
 
 def list_setup_steps() -> list[Step]:
+    rules, site_settings = settings.RULES, reverse("run:settings")
+    accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
+    backups = Job.objects.filter(kind=BACKUP, state=Job.State.DONE)
+    gold = get_askable_questions().values("twin").distinct().count()
+    models = get_current_models()
+    other_settings = get_editable().keys() - get_settings(GROUPS[0]).keys()
     return [
-        _make_name_step(),
-        _make_rules_step(),
-        _make_problems_step(),
-        _make_gold_step(),
-        _make_backup_step(),
-        _make_invitations_step(),
-        _make_model_step(),
-        _make_count_step(
+        Step(
+            _("Enter a name and a contact for the site"),
+            _("The name is at the top of each page, the contact at the bottom."),
+            rules.title != SiteRules().title and bool(rules.contact),
+            True,
+            f"{site_settings}#name",
+            _("Name and contact"),
+        ),
+        Step(
+            _("Check the rules"),
+            _("Who may take part, how many people judge a problem, and which votes are checked."),
+            bool(settings.SITE.fixed & other_settings)
+            or Job.objects.filter(kind=SETTINGS).exists(),
+            True,
+            f"{site_settings}#people",
+            _("Rules"),
+        ),
+        Step(
+            _("Import problems"),
+            _(
+                "Import a file, to be judged or as valid problems. People can also write all "
+                "problems on the site."
+            ),
+            Problem.objects.filter(gold=False).exists(),
+            False,
+            reverse("run:import"),
+            _("Import problems"),
+        ),
+        Step(
+            _("Add questions with a known answer"),
+            _(
+                "Gold questions train judges and show who reads carefully. They are never in the "
+                "data. The training needs %(wanted)d; the site has %(count)d."
+            )
+            % {"wanted": rules.training_questions, "count": gold},
+            gold >= max(1, rules.training_questions),
+            True,
+            f"{reverse('run:import')}?as=gold",
+            _("Import gold questions"),
+        ),
+        Step(
+            _("Make a backup"),
+            _("A backup contains the whole site with its key, and stays on the server."),
+            backups.filter(at__gt=timezone.now() - MAX_BACKUP_AGE).exists(),
+            True,
+            reverse("run:backups"),
+            _("Backups"),
+        ),
+        Step(
+            _("Invite people"),
+            _("Create links for contributors, judges and moderators. Two moderators are best."),
+            accounts > 1 or get_active_links().filter(person=None).exists(),
+            True,
+            reverse("people:invitations"),
+            _("Invitations"),
+        ),
+        Step(
+            _("Check that the models work"),
+            _("Models show which problems are easy to guess. Add other models in site.toml."),
+            bool(models) and all(check_model(model)[0] for model in models),
+            False,
+            reverse("predict:models"),
+            _("Models"),
+        ),
+        Step(
             _("Test problems on people"),
             _("A human test measures how well people solve problems that nobody has seen."),
-            Round,
-            Q(state=Round.State.OPEN),
+            Round.objects.exists(),
+            False,
             reverse("run:tests"),
             _("Human tests"),
         ),
-        _make_count_step(
+        Step(
             _("Pay people from a crowd market"),
             _(
                 "People judge or write here through a study link, and the study’s page shows "
                 "their pay."
             ),
-            Study,
-            Q(closed__isnull=True),
+            Study.objects.exists(),
+            False,
             reverse("run:studies"),
             _("Studies"),
         ),
@@ -116,133 +177,6 @@ def list_site_faults() -> list[str]:
         names = ", ".join(get_pseudonym(person) for person, _texts in people)
         found.append(fault % {"names": names, "folder": settings.SITE.folder})
     return found
-
-
-def _make_name_step() -> Step:
-    rules = settings.RULES
-    named = rules.title != SiteRules().title
-    title = rules.title if named else _("default name: %s") % rules.title
-    contact = rules.contact or _("no contact yet")
-    return Step(
-        _("Enter a name and a contact for the site"),
-        _("The name is at the top of each page, the contact at the bottom."),
-        f"{title}, {contact}",
-        named and bool(rules.contact),
-        True,
-        f"{reverse('run:settings')}#name",
-        _("Name and contact"),
-    )
-
-
-def _make_rules_step() -> Step:
-    rules = settings.RULES
-    judges = ngettext("%d judge per problem", "%d judges per problem", rules.judges) % rules.judges
-    join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
-    others = get_editable().keys() - get_settings(GROUPS[0]).keys()
-    looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
-    return Step(
-        _("Check the rules"),
-        _("Who may take part, how many people judge a problem, and which votes are checked."),
-        f"{judges}, {join}",
-        looked,
-        True,
-        f"{reverse('run:settings')}#people",
-        _("Rules"),
-    )
-
-
-def _make_problems_step() -> Step:
-    rows = Problem.objects.filter(gold=False)
-    counts = rows.aggregate(all=Count("pk"), public=Count("pk", filter=Q(public=True)))
-    total = ngettext("%d problem on the site", "%d problems on the site", counts["all"])
-    total %= counts["all"]
-    public = ngettext("%d of them public", "%d of them public", counts["public"]) % counts["public"]
-    return Step(
-        _("Import problems"),
-        _(
-            "Import a file, to be judged or as valid problems. People can also "
-            "write all problems on the site."
-        ),
-        f"{total}, {public}" if counts["all"] else _("none yet"),
-        counts["all"] > 0,
-        False,
-        reverse("run:import"),
-        _("Import problems"),
-    )
-
-
-def _make_gold_step() -> Step:
-    wanted = settings.RULES.training_questions
-    count = get_askable_questions().values("twin").distinct().count()
-    if count < wanted:
-        values = {"count": count, "wanted": wanted}
-        state = _("%(count)d of the %(wanted)d needed for training") % values
-    else:
-        state = ngettext("%d for each judge", "%d for each judge", count) % count
-    return Step(
-        _("Add questions with a known answer"),
-        _("Gold questions train judges and show who reads carefully. They are never in the data."),
-        state,
-        count >= max(1, wanted),
-        True,
-        f"{reverse('run:import')}?as=gold",
-        _("Import gold questions"),
-    )
-
-
-def _make_invitations_step() -> Step:
-    accounts = Person.objects.filter(anonymous=False, hired=False, erased=None).count()
-    open_ = get_active_links().filter(person=None).count()
-    total = ngettext("%d account", "%d accounts", accounts) % accounts
-    links = ngettext("%d active link", "%d active links", open_) % open_
-    return Step(
-        _("Invite people"),
-        _("Create links for contributors, judges and moderators. Two moderators are best."),
-        f"{total}, {links}",
-        accounts > 1 or open_ > 0,
-        True,
-        reverse("people:invitations"),
-        _("Invitations"),
-    )
-
-
-def _make_model_step() -> Step:
-    models = get_current_models()
-    alive = sum(check_model(model)[0] for model in models)
-    return Step(
-        _("Check that the models work"),
-        _("Models show which problems are easy to guess. Add other models in site.toml."),
-        _("%(alive)d of %(all)d running") % {"alive": alive, "all": len(models)}
-        if models
-        else _("none"),
-        bool(models) and alive == len(models),
-        False,
-        reverse("predict:models"),
-        _("Models"),
-    )
-
-
-def _make_count_step(
-    title: str, why: str, table: type[Model], is_open: Q, url: str, action: str
-) -> Step:
-    counts = table.objects.aggregate(all=Count("pk"), open=Count("pk", filter=is_open))
-    state = _("%(all)d created, %(open)d open") % counts if counts["all"] else _("none yet")
-    return Step(title, why, state, counts["all"] > 0, False, url, action)
-
-
-def _make_backup_step() -> Step:
-    last = Job.objects.filter(kind=BACKUP, state=Job.State.DONE).order_by("-pk").first()
-    return Step(
-        _("Make a backup"),
-        _("A backup contains the whole site with its key, and stays on the server."),
-        _("last backup: %s") % f"{date_format(last.at, _('j M Y, H:i'))} UTC"
-        if last
-        else _("no backup made in the browser yet"),
-        last is not None and last.at > timezone.now() - MAX_BACKUP_AGE,
-        True,
-        reverse("run:backups"),
-        _("Backups"),
-    )
 
 
 DAYS = 30
