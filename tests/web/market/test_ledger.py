@@ -22,7 +22,6 @@ from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.ledger import compute_ledger, iter_payments, read_bonuses, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
-from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import delete_old_rows, erase
@@ -264,24 +263,6 @@ def test_erasing_a_worker_deletes_the_market_ids(db, visit, tmp_path):
     assert Slot.objects.filter(problem=half, open=True).count() == 1
     found = reconcile(made, m.export(tmp_path / "x.csv", [(1, "APPROVED")]))
     assert found.unknown == [2]
-
-
-def test_invalid_settings_of_a_study_are_refused(db):
-    made, _ = m.study()
-
-    for change, said in (
-        ({"reward": Decimal("1.005")}, "two decimal places"),
-        ({"reward": Decimal("-1")}, "is not an amount of money"),
-        ({"currency": "pounds"}, "is not a currency"),
-        ({"code": ""}, "requires a completion code; set it"),
-        ({"code": "A B"}, "letters, digits"),
-        ({"short_code": "DONE1"}, "must differ"),
-        ({"minutes": 0}, "1 minute"),
-    ):
-        with pytest.raises(InputError, match=said):
-            create_study("other", "prolific", "judge", 1, **{**m.USUAL, **change})
-    with pytest.raises(InputError, match="already"):
-        create_study(made.name, "prolific", "judge", 1, **m.USUAL)
 
 
 def test_old_market_ids_are_deleted_after_the_settlement(db):

@@ -55,6 +55,12 @@ def test_new_link_replaces_the_old_one(adam, visit, send):
     assert (refused.status_code, find_study(second) is None) == (409, False)
 
 
+def test_name_of_a_study_is_taken_only_once(send):
+    assert send("/admin/studies/", **STUDY).status_code == 200
+    again = send("/admin/studies/", **STUDY)
+    assert (again.status_code, "already exists" in again.text) == (422, True)
+
+
 def test_currency_may_be_lower_case(send):
     assert send("/admin/studies/", **{**STUDY, "currency": "gbp"}).status_code == 200
     assert Study.objects.get(name="pilot").currency == "GBP"
@@ -65,7 +71,12 @@ def test_currency_may_be_lower_case(send):
     ("others", "told"),
     [
         ({"currency": "pounds"}, "Use at most 3 characters; there are 6."),
-        ({"code": ""}, "this market requires a completion code"),
+        ({"code": ""}, "This market requires a completion code"),
+        ({"code": "A B"}, "Use only letters, digits and -."),
+        ({"currency": "G1P"}, "Use a currency code, such as GBP."),
+        ({"minutes": "0"}, "Enter 1 or more."),
+        ({"places": "100001"}, "Enter 100000 or less."),
+        ({"reward": "-1"}, "Enter 0 or more."),
         ({"name": "a b"}, "Use only letters, digits, - and _."),
         ({"reward": "2.505"}, "no more than 2 decimal places"),
         ({"code": "SAME", "short_code": "SAME"}, "must differ"),

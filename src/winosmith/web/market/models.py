@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +17,12 @@ SPARE_FRACTION, MIN_SPARE = 0.5, 5
 Markets replace people who return the submission or run out of time. Ids in links are not signed, so
 without a limit anyone with a link could start any number of times with invented ids."""
 
+
+MAX_PLACES = 100_000
+
+_IS_AMOUNT = MinValueValidator(0)
+_IS_CURRENCY = RegexValidator(r"^[A-Za-z]{3}\Z", _("Use a currency code, such as GBP."))
+_IS_CODE = RegexValidator(r"^[A-Za-z0-9-]+\Z", _("Use only letters, digits and -."))
 
 ID_PURPOSE = "market ids"
 """Encryption purpose of `Identity.sealed`."""
@@ -51,14 +58,20 @@ class Study(models.Model):
     provider = models.CharField(max_length=10)
     kind = models.CharField(max_length=10, choices=Kind)
     amount = models.PositiveIntegerField()
-    places = models.PositiveIntegerField()
-    reward = models.DecimalField(max_digits=8, decimal_places=2)
-    currency = models.CharField(max_length=3)
-    minutes = models.PositiveIntegerField()
-    least_wage = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
-    code = models.CharField(max_length=40, blank=True)
-    short_code = models.CharField(max_length=40, blank=True)
-    short_reward = models.DecimalField(max_digits=8, decimal_places=2, null=True, blank=True)
+    places = models.PositiveIntegerField(
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_PLACES)]
+    )
+    reward = models.DecimalField(max_digits=8, decimal_places=2, validators=[_IS_AMOUNT])
+    currency = models.CharField(max_length=3, validators=[_IS_CURRENCY])
+    minutes = models.PositiveIntegerField(validators=[MinValueValidator(1)])
+    least_wage = models.DecimalField(
+        max_digits=8, decimal_places=2, null=True, blank=True, validators=[_IS_AMOUNT]
+    )
+    code = models.CharField(max_length=40, blank=True, validators=[_IS_CODE])
+    short_code = models.CharField(max_length=40, blank=True, validators=[_IS_CODE])
+    short_reward = models.DecimalField(
+        max_digits=8, decimal_places=2, null=True, blank=True, validators=[_IS_AMOUNT]
+    )
     market_study = models.CharField(max_length=64, blank=True)
     digest = models.CharField(max_length=64, unique=True)
     replaced = models.TextField(blank=True)

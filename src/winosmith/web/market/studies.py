@@ -216,10 +216,6 @@ def is_admitted(study: Study, digest: str) -> bool:
 TOKEN_BYTES = 24
 """Number of random bytes in a study link (192 bits)."""
 
-MAX_PLACES = 100_000
-
-CODE = re.compile(r"[A-Za-z0-9-]{1,40}")
-
 
 def create_study(
     name: str,
@@ -230,12 +226,11 @@ def create_study(
 ) -> tuple[Study, str]:
     """Create a study; return the study and the secret part of its link, which is not stored.
 
-    The other arguments are fields of `Study`; `reward`, `currency`, `minutes` and `places` are
-    required.
+    The other arguments are fields of `Study`, which the form has validated; `reward`, `currency`,
+    `minutes` and `places` are required.
     """
     study = Study(name=name, provider=provider, kind=kind, amount=amount, **values)
     study.currency = study.currency.upper()
-    _check_study(study)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     study.digest = digest_token(token)
     try:
@@ -244,41 +239,6 @@ def create_study(
     except IntegrityError:
         raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
-
-
-def _check_study(study: Study) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", study.name):
-        raise InputError(
-            _("%r is not a study name; use 1 to 40 letters, digits, - and _") % study.name
-        )
-    if study.provider not in PROVIDERS:
-        raise InputError(f"unknown provider {study.provider!r}; use {', '.join(PROVIDERS)}")
-    if study.kind not in Study.Kind.values:
-        raise InputError(f"unknown kind {study.kind!r}; use {', '.join(Study.Kind.values)}")
-    _check_places(study.places)
-    if study.amount < 1 or study.minutes < 1:
-        raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
-    sums = {
-        "reward": _("reward"),
-        "least_wage": _("minimum hourly pay"),
-        "short_reward": _("short reward"),
-    }
-    for what, word in sums.items():
-        value = getattr(study, what)
-        details = {"what": word, "value": value}
-        if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
-            raise InputError(_("%(what)s %(value)s is not an amount of money") % details)
-        if value is not None and value != round(value, 2):
-            raise InputError(_("%(what)s %(value)s has more than two decimal places") % details)
-    if not re.fullmatch("[A-Z]{3}", study.currency):
-        raise InputError(_("%r is not a currency code; use one such as GBP") % study.currency)
-    for code in filter(None, (study.code, study.short_code)):
-        if not CODE.fullmatch(code):
-            raise InputError(_("the code %r may contain only letters, digits and -") % code)
-    if not study.code and not PROVIDERS[study.provider].individual_codes:
-        raise InputError(_("this market requires a completion code; set it"))
-    if study.code and study.code == study.short_code:
-        raise InputError(_("the codes for completed and for incomplete work must differ"))
 
 
 def find_study(token: str) -> Study | None:
@@ -304,16 +264,9 @@ def replace_link(study: Study) -> str:
 
 def set_places(study: Study, places: int) -> None:
     """Change how many people a study admits; those who have already started can finish."""
-    _check_places(places)
     with writing():
         study.places = places
         study.save(update_fields=["places"])
-
-
-def _check_places(places: int) -> None:
-    if not 1 <= places <= MAX_PLACES:
-        values = {"most": MAX_PLACES, "places": places}
-        raise InputError(_("a study can have 1 to %(most)d places, not %(places)d") % values)
 
 
 def close_study(study: Study) -> None:

@@ -18,7 +18,7 @@ from winosmith.web.jobs import Job, Progress, Reading, create_job
 from winosmith.web.market import studies
 from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
 from winosmith.web.market.ledger import read_bonuses, record_bonuses
-from winosmith.web.market.models import Payment, Study
+from winosmith.web.market.models import MAX_PLACES, Payment, Study
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import MAX_ROWS, FileForm, job_file
 
@@ -70,6 +70,17 @@ class StudyForm(forms.ModelForm):
             ),
         }
 
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean()
+        provider = studies.PROVIDERS.get(values.get("provider", ""))
+        code = values.get("code")
+        if code == "" and provider and not provider.individual_codes:
+            self.add_error("code", _("This market requires a completion code."))
+        if code and code == values.get("short_code"):
+            fault = _("The codes for completed and for incomplete work must differ.")
+            self.add_error("short_code", fault)
+        return values
+
     def validate_unique(self) -> None:
         """Skip the check: `studies.create_study` detects taken names and repeated submissions."""
 
@@ -101,7 +112,7 @@ class PlacesForm(forms.Form):
     kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
-        label=gettext_lazy("People sent by the market"), min_value=1, max_value=studies.MAX_PLACES
+        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MAX_PLACES
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
