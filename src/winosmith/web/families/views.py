@@ -375,3 +375,8 @@ def format_verdicts(verdicts: Sequence[Verdict], with_names: bool) -> SafeString
 def format_depths(depths: Iterable[tuple[Any, int | None]]) -> SafeString:
     texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in depths)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
+
+
+@register.simple_tag(name="depth_name")
+def get_depth_name(kind: str) -> Any:
+    return DEPTH_NAMES[kind]
