@@ -191,15 +191,21 @@ class FileForm(forms.Form):
     Attributes:
         kind: The kind of the resulting job.
         stored_fields: The fields that the job stores, in addition to the file's name.
+        file_help: The help text of the file field.
     """
 
     kind = ""
     stored_fields: tuple[str, ...] = ()
+    file_help: Any = ""
 
     file = forms.FileField(label=gettext_lazy("File"), required=False)
     sent = forms.RegexField("^[0-9a-f]{32}$", required=False, widget=forms.HiddenInput)
     sent_name = forms.CharField(required=False, widget=forms.HiddenInput)
     sent_bytes = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = self.file_help
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]

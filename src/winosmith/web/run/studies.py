@@ -133,6 +133,7 @@ class PlacesForm(forms.Form):
 class ListForm(FileForm):
     kind = jobs.STUDY_LIST
     stored_fields = ("allowed",)
+    file_help = gettext_lazy("The market’s ids, one per line, or a table (CSV).")
     allowed = forms.ChoiceField(
         label=gettext_lazy("Meaning of the list"),
         choices=[
@@ -143,31 +144,21 @@ class ListForm(FileForm):
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["file"].help_text = _("The market’s ids, one per line, or a table (CSV).")
-
 
 class DecisionForm(FileForm):
     kind = jobs.STUDY_PAID
     stored_fields = ("final",)
+    file_help = gettext_lazy("The market’s table of submissions (CSV).")
     final = forms.BooleanField(
         label=gettext_lazy("This file contains all submissions"),
         help_text=gettext_lazy("People who are not in the file did not come from the market."),
         required=False,
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["file"].help_text = _("The market’s table of submissions (CSV).")
-
 
 class BonusForm(FileForm):
     kind = jobs.STUDY_BONUS
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["file"].help_text = _("The file of due bonuses from the ledger (CSV).")
+    file_help = gettext_lazy("The file of due bonuses from the ledger (CSV).")
 
 
 def change_places(job: Job, progress: Progress) -> dict[str, Any]:
