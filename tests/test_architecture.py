@@ -365,7 +365,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 347,
-    "lines": 98_400,
+    "lines": 98_220,
     "folders": 37,
     "lines of imports": 6_210,
     "modules that one module beside them imports and no other": 5,

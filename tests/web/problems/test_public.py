@@ -273,7 +273,7 @@ def test_every_surface_shows_exactly_the_public_problems(world, visit, bob, tmp_
     shown = dict(_lists(client, visit(bob), world, tmp_path))
     law = world.public
     assert {name: found ^ law for name, found in shown.items() if found != law} == {}
-    assert len(shown) > 14
+    assert len(shown) == 12
     grown = dict(_versions(client, world))
     expected = world.versions | {"zq0000r"}
     assert {name: found ^ expected for name, found in grown.items() if found != expected} == {}
