@@ -171,7 +171,6 @@ def _find_erasure_logs(file: Path, erased: str | Path | None) -> list[Path]:
 
 REVOCATIONS = (
     "DELETE FROM people_session",
-    "UPDATE api_token SET revoked = CURRENT_TIMESTAMP WHERE revoked IS NULL",
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
