@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from winosmith.dataset import Dataset
     from winosmith.formats import Contents, Entry
-    from winosmith.humans import SurveyQuestion
     from winosmith.problem import Claim
 
 COMMANDLINE = ParameterSource.COMMANDLINE
@@ -304,18 +303,6 @@ json_option = click.option(
     callback=_store_in_context,
     help="Print the report as JSON.",
 )
-
-
-def parse_question(text: str) -> SurveyQuestion:
-    from winosmith.humans import SurveyQuestion
-
-    name, _, question = text.partition("=")
-    if not name.isidentifier() or not question.strip():
-        raise click.BadParameter(
-            f"{text!r}: a name and a question are needed, such as age='How old are you?'",
-            param_hint="--ask",
-        )
-    return SurveyQuestion(name, question.strip())
 
 
 cluster_option = click.option(

@@ -259,8 +259,7 @@ def import_(
     interrupted, run the same command again to resume it.
 
     Gold questions are never part of the data. Each needs an answer and, in its extra,
-    `gold.explanation`: the reason for the answer, which judges read afterwards. `gold.attention`
-    marks a sentence that states its answer.
+    `gold.explanation`: the reason for the answer, which judges read afterwards.
     """
     dataset = _options.read_data(file)
     if as_ == "published":

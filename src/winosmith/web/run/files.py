@@ -2,9 +2,8 @@
 
 Files are stored next to the database until a job has processed them. A small file is sent in one
 request. A large file is sent in chunks, one per request, so that it can be larger than a request
-may be. `winosmith.formats` reads the files, and the functions of `winosmith admin import` and
-`winosmith admin gold` import them. Records that can't be imported are skipped and listed with their
-line numbers.
+may be. `winosmith.formats` reads the files, and the functions of `winosmith admin import` import
+them. Records that can't be imported are skipped and listed with their line numbers.
 """
 
 from __future__ import annotations
