@@ -4,6 +4,7 @@ import contextlib
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db import transaction
 from django.db.models import F
 from hypothesis import HealthCheck, strategies as st
@@ -13,21 +14,24 @@ from tests.conftest import examples
 from tests.web.judge.making import twin
 from tests.web.making import fresh
 from winosmith.errors import InputError
-from winosmith.web.judge import turns
+from winosmith.web.judge import exclusion, turns
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.votes import close_slots, open_slots
 from winosmith.web.people.gates import new_key, process_once
 from winosmith.web.people.models import Person
+from winosmith.web.problems.models import State
+from winosmith.web.problems.states import move
 
 K, PEOPLE = 3, 6
 
 PERSON = st.integers(0, PEOPLE - 1)
 
 
-def test_random_sequences_of_events_keep_the_invariants(rules):
+@pytest.mark.parametrize("moderated", [False, True])
+def test_random_sequences_of_events_keep_the_invariants(rules, moderated):
     rules(judges=K)
     run_state_machine_as_test(
-        Judging,
+        Moderated if moderated else Judging,
         settings=examples(25, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )
 
@@ -148,3 +152,41 @@ class Judging(RuleBasedStateMachine):
         halves = {half.pk: half.twin_id for half in self.problems}
         met = [(person, halves[problem]) for person, problem in self.given]
         assert len(set(met)) == len(met)
+
+
+class Moderated(Judging):
+    """A moderator also excludes votes, includes them again, and approves judges on hold."""
+
+    @rule(who=PERSON, kind=st.sampled_from([*exclusion.CHANGES, "pause"]))
+    def change(self, who: int, kind: str) -> None:
+        """Change a judge's votes, as a moderator does on their page."""
+        person = self.people[who]
+        moderator, _ = Person.objects.get_or_create(name="mo", is_moderator=True)
+        with contextlib.suppress(InputError):
+            if kind in ("pause", "resume"):
+                getattr(exclusion, f"{kind}_judge")(person, moderator)
+            if kind != "pause":
+                exclusion.change_votes(person, kind, moderator, "because")
+
+    @rule(at=st.integers(0, 5))
+    def reopen(self, at: int) -> None:
+        """Have other people judge a decided problem again."""
+        problem = fresh(self.problems[at])
+        if problem.state in ("valid", "rejected"):
+            move(problem, State.JUDGING, actor=None, kind="reopen")
+            open_slots(problem, extra=True)
+
+    @invariant()
+    def holds(self) -> None:
+        """Check that votes and open slots are as many as planned: K, and those of reopenings."""
+        for problem in self.problems:
+            rows = Slot.objects.filter(problem=problem, gold=False)
+            votes, places = rows.included().count(), rows.filter(open=True).count()
+            extra = rows.filter(extra=True).count()
+            waits = rows.pending().exists()
+            if fresh(problem).state == "judging":
+                assert votes + places == K + extra
+                assert places or waits
+            else:
+                assert K <= votes <= K + extra
+                assert not places

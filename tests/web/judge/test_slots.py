@@ -207,7 +207,7 @@ def test_reopened_problem_gets_k_plus_one_new_slots(person):
         give(judge, 1 - problem.answer)
     assert fresh(problem).state == "rejected"
     move(problem, State.JUDGING, actor=None, kind="reopen")
-    open_slots(problem)
+    open_slots(problem, extra=True)
     assert problem.slots.count() == 7
     assert [lease_next_problem(judge) for judge in before] == [None] * 3
     for name in "defg":

@@ -1,9 +1,11 @@
 """Verdicts, exported votes, and votes that moderators exclude."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples
@@ -106,10 +108,8 @@ def test_excluding_a_vote_reopens_a_decided_problem(person, eva):
     assert len(list(iter_responses([problem]))) == 4
     give(person("dan"))
     assert fresh(problem).state == "valid"
-    assert change_votes(judges[0], "include", eva, "it was a mistake") == 1
-    assert (fresh(problem).state, len(list_votes(problem))) == ("valid", 4)
     kinds = set(problem.events.values_list("kind", flat=True))
-    assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
+    assert {"exclude-vote", "recount", "verdict"} <= kinds
 
 
 def test_including_votes_again_closes_the_extra_slots(person, eva):
@@ -124,6 +124,42 @@ def test_including_votes_again_closes_the_extra_slots(person, eva):
         change_votes(judge, "include", eva, "it was a mistake")
         assert problem.slots.filter(open=True).count() == left
     assert fresh(problem).state == "valid"
+    assert problem.events.filter(kind="include-vote").count() == 2
+
+
+@pytest.mark.parametrize(("lease_minutes", "votes"), [(None, 3), (1, 2), (-1, 3)])
+def test_vote_counts_again_unless_another_judge_has_its_place(person, eva, lease_minutes, votes):
+    """A judge has it while their lease lasts, and after they have answered."""
+    (problem,) = twin(halves=1)
+    judges = [person(name) for name in ("a", "b", "c")]
+    for judge in judges:
+        give(judge)
+    change_votes(judges[0], "exclude", eva, "guesses")
+    dan = person("dan")
+    if lease_minutes:
+        lease_next_problem(dan)
+        until = timezone.now() + timedelta(minutes=lease_minutes)
+        problem.slots.filter(holder=dan).update(lease_until=until)
+    assert change_votes(judges[0], "include", eva, "it was a mistake") == votes - 2
+    assert len(list_votes(problem)) == votes
+    if votes == 2:
+        give(dan)
+        assert change_votes(judges[0], "include", eva, "it was a mistake") == 0
+    assert (fresh(problem).state, len(list_votes(problem))) == ("valid", 3)
+
+
+def test_votes_completed_during_a_hold_decide_after_it(person, eva):
+    (problem,) = twin(halves=1)
+    judges = [person(name) for name in ("a", "b", "c")]
+    give(judges[0]), give(judges[1])
+    change_votes(judges[0], "exclude", eva, "guesses")
+    give(judges[2])
+    move(fresh(problem), State.HELD, actor=eva, kind="hold")
+    close_slots(problem)
+    change_votes(judges[0], "include", eva, "it was a mistake")
+    move(fresh(problem), State.JUDGING, actor=eva, kind="let-through")
+    open_slots(problem)
+    assert (fresh(problem).state, problem.slots.count()) == ("valid", 3)
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -149,7 +185,7 @@ def test_excluding_votes_can_flip_the_verdict(rules, person, eva, bob):
     (problem,) = twin(halves=1)
     give(person("a"), 1)
     move(fresh(problem), State.JUDGING, actor=eva, kind="reopen")
-    open_slots(problem)
+    open_slots(problem, extra=True)
     give(bob, 1), give(person("cat"), 0)
     assert fresh(problem).state == "rejected"
     change_votes(bob, "exclude", eva, "guesses")

@@ -70,7 +70,7 @@ def test_confirmed_votes_decide_once():
 
 
 def test_rejected_votes_free_their_slots(ann):
-    """A rejection can be reversed."""
+    """A rejection can be reversed, but does not take the place of a vote that came instead."""
     part, half = m.judged(choice=1)
     assert exclude_paid_votes(part.pk, "rejected") == 1
     assert exclude_paid_votes(part.pk, "rejected") == 0
@@ -78,8 +78,9 @@ def test_rejected_votes_free_their_slots(ann):
     assert slot.problem == half
     m.give(ann)
     assert fresh(half).state == "valid"
-    assert include_paid_votes(part.pk, "approved after all", refused=True) == 1
-    assert fresh(half).state == "rejected"  # one against one: no majority for the answer
+    assert include_paid_votes(part.pk, "approved after all", refused=True) == 0
+    assert (fresh(half).state, len(list_votes(half))) == ("valid", 1)
+    assert not half.slots.filter(provisional=True).exists()
 
 
 def test_rejecting_confirmed_votes_reopens_the_problem():

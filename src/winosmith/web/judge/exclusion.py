@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -52,7 +52,8 @@ CHANGES = ("exclude", "include", "resume", "discard")
 
 - exclude: exclude all votes.
 - include: count excluded votes again. Later votes are no longer excluded because of their address.
-- resume: count votes that wait for a moderator, but not for a market. Call `resume_judge` first.
+- resume: count votes that wait for a moderator, but not for a market. If the judge was on hold for
+  a shared address, votes excluded because of it count again, too. Call `resume_judge` first.
 - discard: exclude the pending votes. Problems decided by other votes stay decided.
 """
 
@@ -70,7 +71,7 @@ def change_votes(
 
     A problem that was decided by votes is decided again if enough votes remain; otherwise, it
     returns to the judges. A problem that waited only for these votes is decided. Decisions by
-    moderators remain.
+    moderators remain. A vote whose place another judge has taken stays excluded.
 
     Each problem has its own transaction, in which `progress` is called with the number of votes
     changed so far. If a call was interrupted, the same call completes it. See
@@ -83,6 +84,9 @@ def change_votes(
         with writing():
             Judge.objects.filter(person=person).update(cleared=True)
     out = kind in ("exclude", "discard")
+    if out:  # from now on, a moderator excluded these votes
+        with writing():
+            Slot.objects.filter(holder=person, same_address=True).update(same_address=False)
     market = Judge.objects.filter(person=person, provisional=True).exists()
     rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
@@ -104,6 +108,9 @@ def _update_votes(
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
             problem = lock_problem(key)
+            again = kind == "include" and rows.filter(problem=problem, excluded=True).exists()
+            if again and not votes.free_place(problem):
+                continue
             if n := rows.filter(problem=problem).update(**values):
                 recount_votes(problem, actor, reason, kind)
                 changed += n
@@ -123,13 +130,12 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
 
     `kind` is one of `CHANGES`. A moderator can't include votes that a market has not confirmed.
     """
-    rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
-    if kind == "include":
-        rows = rows.filter(provisional=False)
-    elif kind != "exclude":
-        rows = rows.filter(provisional=True)
-    if kind == "resume":
-        rows = rows.exclude(holder__judging__provisional=True)
+    again, pending = Q(excluded=True, provisional=False), Q(excluded=False, provisional=True)
+    condition = {"exclude": Q(excluded=False), "include": again, "discard": pending}.get(kind)
+    if condition is None:
+        confirmed = pending & Q(holder__judging__provisional=False)
+        condition = confirmed | again & Q(same_address=True, holder__judging__cleared=True)
+    rows = Slot.objects.filter(condition, holder=person).votes()
     return rows if until is None else rows.filter(answered_at__lte=until)
 
 
@@ -139,14 +145,10 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
     problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
-    if kind == "include":
-        votes.delete_spare_slot(problem)
     if problem.state != State.JUDGING:
         update_verdict(problem, actor, reason)
         return
-    open_slots = Slot.objects.filter(problem=problem, gold=False, open=True).count()
-    missing = settings.RULES.judges - votes.count_votes(problem) - open_slots
-    votes.add_slots(problem, max(0, missing))
+    votes.add_slots(problem, max(0, votes.count_missing_slots(problem)))
     votes.settle_votes(problem)
 
 
@@ -179,18 +181,20 @@ def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
     """Count the answers of paid work (`Slot.job`) as votes; return the number of included votes.
 
     Votes that a moderator excluded stay excluded, unless the market had rejected the answers by
-    mistake (`refused`). Votes on hold stay pending.
+    mistake (`refused`). Votes whose place another judge has taken stay excluded. Votes on hold stay
+    pending.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
         if Judge.objects.filter(job=job, held__isnull=False).exists():
             return 0
         Slot.objects.filter(job=job, gold=True).update(provisional=False)
-        rows = Slot.objects.filter(job=job, provisional=True).votes()
-        if not refused:
-            rows.filter(excluded=True).update(provisional=False)
-            rows = rows.filter(excluded=False)
-    return _update_votes(rows, None, reason, "include", provisional=False, excluded=False)
+    waiting = Slot.objects.filter(job=job, provisional=True).votes()
+    rows = waiting if refused else waiting.filter(excluded=False)
+    changed = _update_votes(rows, None, reason, "include", provisional=False, excluded=False)
+    with writing():
+        waiting.filter(excluded=True).update(provisional=False)
+    return changed
 
 
 def exclude_paid_votes(job: int, reason: str) -> int:

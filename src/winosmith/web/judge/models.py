@@ -71,6 +71,8 @@ class Slot(models.Model):
             confirm it, or its address already had as many votes as allowed (`trust.apply_limits`).
         job: The key of the paid `Participation`; None for unpaid answers.
         provisional: Whether the vote waits for a market, or for a moderator to check the judge.
+        same_address: Whether the site excluded the vote because of its address.
+        extra: Whether a moderator asked for the vote by reopening the problem.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
 
@@ -107,6 +109,8 @@ class Slot(models.Model):
     excluded = models.BooleanField(default=False)
     job = models.PositiveBigIntegerField(null=True)
     provisional = models.BooleanField(default=False)
+    same_address = models.BooleanField(default=False)
+    extra = models.BooleanField(default=False)
     origin = models.CharField(max_length=64, blank=True, default="")
 
     objects = Slots.as_manager()

@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
-from winosmith.web.judge.votes import count_votes, make_slot, return_slot, settle_votes
+from winosmith.web.judge.votes import free_place, make_slot, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, make_digest
 from winosmith.web.problems.models import Problem, State
@@ -235,7 +235,9 @@ def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
             _hold_accounts(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
             market = judge.job is not None and judge.provisional
-            Slot.objects.filter(pk=slot.pk).update(excluded=True, provisional=market)
+            Slot.objects.filter(pk=slot.pk).update(
+                excluded=True, provisional=market, same_address=True
+            )
             reason = "another account at the same address judged the problem within an hour"
             slot.problem.log_event("exclude-vote", reason=reason)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
@@ -278,9 +280,9 @@ def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
     label = labels[0] if labels else secrets.token_hex(8)
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
-            if count_votes(problem) < settings.RULES.judges and not one.provisional:
-                votes = Slot.objects.filter(problem=problem, holder=one.pk, gold=False)
-                votes.update(excluded=False)
+            votes = Slot.objects.filter(problem=problem, holder=one.pk, same_address=True)
+            if not one.provisional and votes.exists() and free_place(problem):
+                votes.update(excluded=False, same_address=False)
             put_on_hold(one, ADDRESS, {"accounts": len(people)}, group=label)
 
 

@@ -41,23 +41,23 @@ def count_votes(problem: Problem) -> int:
     return Slot.objects.filter(problem=problem).included().count()
 
 
-def open_slots(problem: Problem) -> None:
+def open_slots(problem: Problem, *, extra: bool = False) -> None:
     """Open a problem's slots to judges; call this when the problem's state becomes JUDGING.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
-    slots back, except a spare one. If all k judges have voted, a moderator wants the problem to be
-    judged again, and it gets k + 1 more slots. This number is even, so that the total stays odd and
-    can't be tied, and it is large enough to overrule the first k votes.
+    slots back; if its votes were completed during the hold, they decide it. With `extra`, a
+    moderator wants the problem to be judged again: if all k judges have voted, it gets k + 1 more
+    slots. This number is even, so that the total stays odd and can't be tied, and it is large
+    enough to overrule the first k votes.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         rows.filter(open=False, answered_at=None).update(open=True, **_make_returned_columns())
-        delete_spare_slot(problem)
-        missing = settings.RULES.judges - count_votes(problem) - rows.filter(open=True).count()
-        if missing > 0:
-            add_slots(problem, missing)
-        elif not rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists():
-            add_slots(problem, settings.RULES.judges + 1)
+        outstanding = rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists()
+        add_slots(problem, max(0, count_missing_slots(problem)))
+        if extra and not outstanding and count_votes(problem) >= settings.RULES.judges:
+            add_slots(problem, settings.RULES.judges + 1, extra=True)
+        settle_votes(problem)
 
 
 def open_all_slots(problems: Iterable[Problem]) -> None:
@@ -71,7 +71,7 @@ def open_all_slots(problems: Iterable[Problem]) -> None:
 
 
 def make_slot(
-    problem: Problem, n: int, *, gold: bool = False, lease_until: datetime | None = None
+    problem: Problem, n: int, *, gold: bool = False, **columns: Any
 ) -> Slot:
     """Return an unsaved slot with number `n`; a gold question's number is the judge's key."""
     return Slot(
@@ -81,11 +81,11 @@ def make_slot(
         twin_id=problem.twin_id,
         contributor_id=problem.twin.contributor_id,
         gold=gold,
-        lease_until=lease_until,
+        **columns,
     )
 
 
-def add_slots(problem: Problem, count: int) -> None:
+def add_slots(problem: Problem, count: int, *, extra: bool = False) -> None:
     """Add slots to a problem.
 
     The first slots of a problem join the queue; additional slots get priority.
@@ -93,20 +93,38 @@ def add_slots(problem: Problem, count: int) -> None:
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
-        make_slot(problem, n, lease_until=lease_until) for n in range(last + 1, last + 1 + count)
+        make_slot(problem, n, lease_until=lease_until, extra=extra)
+        for n in range(last + 1, last + 1 + count)
     )
 
 
-def delete_spare_slot(problem: Problem) -> None:
-    """Delete the slot that replaced an excluded vote if the vote counts again.
+def count_missing_slots(problem: Problem) -> int:
+    """Return how many slots a problem needs in addition to its slots and votes that count.
 
-    Otherwise an even number of judges would vote, and could be tied. A leased slot stays.
+    The number is negative if some slots are spare. Each excluded vote needs a replacement, also if
+    a moderator asked for the vote by reopening the problem.
     """
-    rows = Slot.objects.filter(problem=problem, gold=False, answered_at=None)
-    total = count_votes(problem) + rows.count()
-    free = rows.filter(holder=None).select_for_update(skip_locked=True).order_by("-n")
-    if total > settings.RULES.judges and total % 2 == 0 and (spare := free.first()) is not None:
-        spare.delete()
+    rows = Slot.objects.filter(problem=problem, gold=False)
+    extra = rows.filter(extra=True, excluded=True).count()
+    return settings.RULES.judges + extra - rows.filter(extra=False, excluded=False).count()
+
+
+def free_place(problem: Problem) -> bool:
+    """Make room for an excluded vote to count again; return whether there is room.
+
+    Slots that replaced excluded votes are deleted unless another judge has leased or answered them.
+    Thus, no extra votes count, and an even number of judges can't be tied.
+    """
+    spare = 1 - count_missing_slots(problem)
+    rows = Slot.objects.filter(problem=problem, gold=False, extra=False, answered_at=None)
+    is_free = Q(open=False) | Q(holder=None) | Q(lease_until__lte=timezone.now())
+    free = rows.filter(is_free).select_for_update(skip_locked=True).order_by("-n")
+    slots = list(free[: max(0, spare)])
+    if len(slots) < spare:
+        return False
+    for slot in slots:
+        slot.delete()
+    return True
 
 
 def close_slots(problem: Problem) -> None:

@@ -431,7 +431,7 @@ def _carry_out(problem: Problem, action: str, state: Any, **note: Any) -> Event:
     if before == State.JUDGING:
         close_slots(problem)
     elif state == State.JUDGING:
-        open_slots(problem)
+        open_slots(problem, extra=action == "reopen")
     return event
 
 

@@ -173,6 +173,8 @@ class Migration(migrations.Migration):
                 ("excluded", models.BooleanField(default=False)),
                 ("job", models.PositiveBigIntegerField(null=True)),
                 ("provisional", models.BooleanField(default=False)),
+                ("same_address", models.BooleanField(default=False)),
+                ("extra", models.BooleanField(default=False)),
                 ("origin", models.CharField(blank=True, default="", max_length=64)),
                 (
                     "contributor",
