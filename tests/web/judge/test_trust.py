@@ -245,6 +245,26 @@ def test_one_decision_applies_to_a_group_on_hold(rules, person, eva, visit, kind
     assert not alone.appointments.exists()
 
 
+@pytest.mark.parametrize(("earlier", "counted"), [(None, 2), ("exclude", 0)])
+def test_approved_judges_get_back_votes_excluded_for_their_address(
+    rules, person, eva, visit, earlier, counted
+):
+    """Judges are approved one by one; votes that a moderator excluded stay excluded."""
+    rules(hold_accounts=3)
+    singles(3)
+    people = [person(f"j{n}", is_judge=True) for n in range(3)]
+    _give_from_one_address([*people[:1] * 3, *people[1:2] * 2, people[2]])
+    votes = Slot.objects.filter(holder=people[1])
+    assert (votes.filter(excluded=True).count(), votes.pending().count()) == (1, 1)
+    page = visit(eva).get(f"/moderate/people/{get_pseudonym(people[1])}/").content.decode()
+    assert "excluded because of the shared address count again" in page
+    for who in people:
+        for kind in filter(None, (earlier, "resume")):
+            change_person(eva, who, kind, "one class")
+            work_off()
+    assert votes.counted().count() == counted
+
+
 def test_released_group_is_not_held_again_for_its_address(rules, person, eva):
     rules(hold_accounts=3)
     problems = singles(2)
