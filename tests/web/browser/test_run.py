@@ -114,6 +114,8 @@ def test_site_can_be_set_up_only_in_a_browser(served, browser, axe_source, tmp_p
         page.wait_for_selector(".box.good")
 
     look("steps")
+    # At 360 px, a shadow shows that the links continue.
+    expect(page.locator("nav.areas")).to_have_css("background-image", re.compile("gradient"))
 
     press(page, "a:has-text('Name and contact')")
     page.fill("[name=title]", "Twins of Graz")

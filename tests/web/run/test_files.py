@@ -86,6 +86,15 @@ def test_form_asks_which_column_marks_twins(db, send, pair_by, twins):
     assert (named.state, named.came["new"], named.came["twins"]) == ("shown", 8, twins)
 
 
+def test_preview_shows_how_the_columns_were_read(db, send):
+    file = "item,option_a,option_b,key,by\nThe _ is red.,a rose,grass,A,me\n"
+    file += "The _ is green.,a rose,grass,B,me\n"
+    job = _upload(send, file=file)
+    page = unescape(send(f"/admin/jobs/{job.mark}/", method="get").text)
+    read = "cups.csv: the question is 'item'; the choices are 'option_a', 'option_b'; the answer is"
+    assert f"{read} 'key' (letters); no column is used as the id; other columns: 'by'." in page
+
+
 def test_gold_without_an_explanation_is_omitted(db, send, done):
     job = _upload(send, file=GOLD, as_="gold")
     assert [line.partition(" does")[0].split(": ")[0] for line in job.came["faults"]] == [

@@ -70,9 +70,7 @@ def open_all_slots(problems: Iterable[Problem]) -> None:
     Slot.objects.bulk_create(slots, batch_size=CHUNK)
 
 
-def make_slot(
-    problem: Problem, n: int, *, gold: bool = False, **columns: Any
-) -> Slot:
+def make_slot(problem: Problem, n: int, *, gold: bool = False, **columns: Any) -> Slot:
     """Return an unsaved slot with number `n`; a gold question's number is the judge's key."""
     return Slot(
         problem=problem,

@@ -344,7 +344,11 @@ def read_file(
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
     bad += [(line, importing.NUL) for line, e in problems if importing.contains_nul(e)]
     problems = [(line, e) for line, e in problems if not importing.contains_nul(e)]
-    data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
+    data = Dataset([e for _line, e in problems], PurePath(name).stem, contents.roles)
+    notes = tuple(map(_get_fact, contents.notes))
+    if data.roles and data.roles.question:
+        advice = _("If this is incorrect, name the columns sentence, option1, option2 and answer.")
+        notes = (*formats.describe_columns({name: data}, advise=False), advice, *notes)
     if options["new_ids"]:
         data = importing.assign_free_ids(data, settings.SITE.secret)
     report(IDENTIFIED)
@@ -355,7 +359,6 @@ def read_file(
             bad.append((line, fault.reason.replace(repr(problem.id), repr(original.id))))
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)
-    notes = tuple(map(_get_fact, contents.notes))
     return FileContent(contents.format.name, data, sorted(bad), notes)
 
 
