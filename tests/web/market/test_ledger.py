@@ -224,13 +224,17 @@ def test_simultaneous_imports_of_a_bonus_file_count_once(database, tmp_path):
 
 
 def test_payment_far_above_the_reward_is_not_recorded(db, tmp_path):
-    """The market's amount may be in cents."""
+    """The market's amount may be in cents, also for a person who never started."""
     made, _ = m.study(1, provider="generic")
     m.working(made)
     file = tmp_path / "x.csv"
-    file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
-    ((line, doubt),) = reconcile(made, file).doubts
-    assert (line, "paid is 250.00, far above the reward of 2.00 GBP" in doubt) == (2, True)
+    rows = "".join(f"{m.worker(n)},approved,250
+" for n in (1, 2))
+    file.write_text(f"worker,status,paid
+{rows}")
+    what = "paid is 250.00, far above the reward of 2.00 GBP"
+    found = reconcile(made, file)
+    assert [(line, what in doubt) for line, doubt in found.doubts] == [(2, True), (3, True)]
     assert compute_ledger(made).total == 0
 
 

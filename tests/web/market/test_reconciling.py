@@ -17,8 +17,13 @@ from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.market.exports import apply_plan, plan_changes, read_export
 from winosmith.web.market.ledger import compute_ledger
 from winosmith.web.market.studies import read_ids, screen_workers
-from winosmith.web.market.workers import finish_participation, start_participation
+from winosmith.web.market.workers import (
+    finish_participation,
+    measure_workload,
+    start_participation,
+)
 from winosmith.web.people.privacy import erase
+from winosmith.web.problems.models import Twin
 
 
 def reconcile(made: Any, file: Path, *, final: bool = False, apply: bool = True) -> Any:
@@ -122,6 +127,28 @@ def test_return_withdraws_the_twins_and_ends_the_work(db, tmp_path):
     part.refresh_from_db()
     assert fresh(half).state == "withdrawn"
     assert part.state == "left"
+
+
+def test_revision_is_paid_and_withdrawn_instead_of_the_old_twin(db, tmp_path):
+    made, _ = m.study(2, kind="write")
+    part = m.working(made)
+    old = single("old-a", by=part.person, state="revised").twin
+    half = single("new-a", by=part.person, state="judging")
+    Twin.objects.filter(pk=half.twin_id).update(revises=old)
+    assert measure_workload(part).done == 1
+    reconcile(made, m.export(tmp_path / "x.csv", [(1, "REJECTED")]))
+    assert fresh(half).state == "withdrawn"
+    assert measure_workload(part).done == 0
+
+
+def test_votes_count_if_a_rejection_is_reviewed_and_reversed(db, tmp_path):
+    part, half = m.judged()
+    for status, state in (
+        ("REJECTED", "judging"), ("AWAITING REVIEW", "judging"), ("APPROVED", "valid")
+    ):  # fmt: skip
+        file = m.export(tmp_path / "x.csv", [(1, status)])
+        reconcile(part.study, file)
+        assert fresh(half).state == state
 
 
 def test_work_withdrawn_after_completion_is_noted(db, tmp_path):

@@ -5,7 +5,13 @@ import pytest
 from tests.web.judge.making import gold
 from tests.web.making import fresh, single
 from tests.web.market import making as m
-from winosmith.web.judge.exclusion import change_votes, exclude_paid_votes, include_paid_votes
+from winosmith.web.judge.exclusion import (
+    change_votes,
+    exclude_paid_votes,
+    include_paid_votes,
+    pause_judge,
+    resume_judge,
+)
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.turns import lease_next_problem, store_answer, undo_answer
 from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
@@ -78,7 +84,7 @@ def test_rejected_votes_free_their_slots(ann):
     assert slot.problem == half
     m.give(ann)
     assert fresh(half).state == "valid"
-    assert include_paid_votes(part.pk, "approved after all", refused=True) == 0
+    assert include_paid_votes(part.pk, "approved after all") == 0
     assert (fresh(half).state, len(list_votes(half))) == ("valid", 1)
     assert not half.slots.filter(provisional=True).exists()
 
@@ -108,9 +114,12 @@ def test_problem_waits_for_its_provisional_votes(rules, person, ann):
     assert fresh(halves[0]).state == "valid"
 
 
-def test_market_cannot_include_votes_a_moderator_excluded(eva, ann):
+@pytest.mark.parametrize("rejected", [False, True])
+def test_market_cannot_include_votes_a_moderator_excluded(eva, ann, rejected):
     part, half = m.judged(choice=1)
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
+    if rejected:
+        assert exclude_paid_votes(part.pk, "rejected") == 0
     assert include_paid_votes(part.pk, "approved") == 0
     assert fresh(half).state == "judging"
     m.give(ann)
@@ -122,11 +131,30 @@ def test_moderator_cannot_include_votes_the_market_rejected(eva):
     part, half = m.judged()
     exclude_paid_votes(part.pk, "rejected")
     assert change_votes(part.person, "include", eva, "why not") == 0
-    include_paid_votes(part.pk, "approved after all", refused=True)
+    include_paid_votes(part.pk, "approved after all")
     assert fresh(half).state == "valid"
     assert change_votes(part.person, "exclude", eva, "guesses") == 1
     assert fresh(half).state == "judging"
     assert change_votes(part.person, "include", eva, "no guesses") == 1
+    assert fresh(half).state == "valid"
+
+
+def test_moderator_cannot_include_votes_rejected_after_an_exclusion(eva):
+    part, half = m.judged(m.study(1, trust=True)[0])
+    change_votes(part.person, "exclude", eva, "guesses")
+    exclude_paid_votes(part.pk, "rejected")
+    assert change_votes(part.person, "include", eva, "no guesses") == 0
+    assert fresh(half).state == "judging"
+
+
+def test_votes_on_hold_wait_for_a_moderator_after_a_rejection_is_reversed(eva):
+    part, half = m.judged()
+    pause_judge(part.person, eva)
+    exclude_paid_votes(part.pk, "rejected")
+    include_paid_votes(part.pk, "approved after all")
+    assert fresh(half).state == "judging"
+    resume_judge(part.person, eva)
+    assert change_votes(part.person, "resume", eva, "looked") == 1
     assert fresh(half).state == "valid"
 
 

@@ -13,7 +13,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge import trust, votes
-from winosmith.web.judge.models import Judge, Slot, Slots, Verdict
+from winosmith.web.judge.models import MARKET, Judge, Slot, Slots, Verdict
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
@@ -86,7 +86,7 @@ def change_votes(
     out = kind in ("exclude", "discard")
     if out:  # from now on, a moderator excluded these votes
         with writing():
-            Slot.objects.filter(holder=person, same_address=True).update(same_address=False)
+            Slot.objects.filter(holder=person).exclude(excluded_by="").update(excluded_by="")
     market = Judge.objects.filter(person=person, provisional=True).exists()
     rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
@@ -101,7 +101,7 @@ def _update_votes(
     reason: str,
     kind: str,
     progress: Progress = lambda _: None,
-    **values: bool,
+    **values: bool | str,
 ) -> int:
     """Set fields of votes and update the verdicts, in one transaction per problem."""
     changed = 0
@@ -134,7 +134,7 @@ def find_votes_to_change(person: Person, kind: str, until: datetime | None) -> S
     condition = {"exclude": Q(excluded=False), "include": again, "discard": pending}.get(kind)
     if condition is None:
         confirmed = pending & Q(holder__judging__provisional=False)
-        condition = confirmed | again & Q(same_address=True, holder__judging__cleared=True)
+        condition = confirmed | again & Q(excluded_by=trust.ADDRESS, holder__judging__cleared=True)
     rows = Slot.objects.filter(condition, holder=person).votes()
     return rows if until is None else rows.filter(answered_at__lte=until)
 
@@ -177,21 +177,23 @@ def _check_moderator(person: Person, moderator: Person) -> None:
         raise InputError(_("Another moderator must do this."))
 
 
-def include_paid_votes(job: int, reason: str, *, refused: bool = False) -> int:
-    """Count the answers of paid work (`Slot.job`) as votes; return the number of included votes.
+def include_paid_votes(job: int, reason: str) -> int:
+    """Count the answers of paid work (`Slot.job`) as votes; return the number of changed votes.
 
-    Votes that a moderator excluded stay excluded, unless the market had rejected the answers by
-    mistake (`refused`). Votes whose place another judge has taken stay excluded. Votes on hold stay
-    pending.
+    Votes that the market had rejected by mistake count again. Other excluded votes stay excluded,
+    as do votes whose place another judge has taken. Votes on hold stay pending.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
-        if Judge.objects.filter(job=job, held__isnull=False).exists():
-            return 0
-        Slot.objects.filter(job=job, gold=True).update(provisional=False)
+        held = Judge.objects.filter(job=job, held__isnull=False).exists()
+        if not held:
+            Slot.objects.filter(job=job, gold=True).update(provisional=False)
     waiting = Slot.objects.filter(job=job, provisional=True).votes()
-    rows = waiting if refused else waiting.filter(excluded=False)
-    changed = _update_votes(rows, None, reason, "include", provisional=False, excluded=False)
+    rejected = Q(excluded=True, excluded_by=MARKET)
+    rows = waiting.filter(rejected if held else rejected | Q(excluded=False))
+    changed = _update_votes(
+        rows, None, reason, "include", provisional=held, excluded=False, excluded_by=""
+    )
     with writing():
         waiting.filter(excluded=True).update(provisional=False)
     return changed
@@ -201,6 +203,8 @@ def exclude_paid_votes(job: int, reason: str) -> int:
     """Exclude the votes of paid work, so that other judges vote instead; return their number."""
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)
-        Slot.objects.filter(job=job, gold=True).update(provisional=True)
+        Slot.objects.filter(Q(gold=True) | Q(excluded=True), job=job).update(provisional=True)
     rows = Slot.objects.filter(job=job, excluded=False).votes()
-    return _update_votes(rows, None, reason, "exclude", provisional=True, excluded=True)
+    return _update_votes(
+        rows, None, reason, "exclude", provisional=True, excluded=True, excluded_by=MARKET
+    )

@@ -21,6 +21,9 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State, Twin
 
+MARKET = "market"
+"""`Slot.excluded_by` of votes that a crowd market rejected; they count if the market approves."""
+
 
 class Slots(models.QuerySet["Slot"]):
     """Queries that define which answers are votes and which votes count."""
@@ -71,7 +74,7 @@ class Slot(models.Model):
             confirm it, or its address already had as many votes as allowed (`trust.apply_limits`).
         job: The key of the paid `Participation`; None for unpaid answers.
         provisional: Whether the vote waits for a market, or for a moderator to check the judge.
-        same_address: Whether the site excluded the vote because of its address.
+        excluded_by: MARKET, `trust.ADDRESS`, or "" if a moderator excluded the vote.
         extra: Whether a moderator asked for the vote by reopening the problem.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
@@ -109,7 +112,7 @@ class Slot(models.Model):
     excluded = models.BooleanField(default=False)
     job = models.PositiveBigIntegerField(null=True)
     provisional = models.BooleanField(default=False)
-    same_address = models.BooleanField(default=False)
+    excluded_by = models.CharField(max_length=10, blank=True, default="")
     extra = models.BooleanField(default=False)
     origin = models.CharField(max_length=64, blank=True, default="")
 

@@ -236,7 +236,7 @@ def apply_limits(judge: Judge, slot: Slot, address: str = "") -> None:
         elif len(accounts) > max(1, rules.judges // 2):
             market = judge.job is not None and judge.provisional
             Slot.objects.filter(pk=slot.pk).update(
-                excluded=True, provisional=market, same_address=True
+                excluded=True, provisional=market, excluded_by=ADDRESS
             )
             reason = "another account at the same address judged the problem within an hour"
             slot.problem.log_event("exclude-vote", reason=reason)
@@ -280,9 +280,9 @@ def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
     label = labels[0] if labels else secrets.token_hex(8)
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
-            votes = Slot.objects.filter(problem=problem, holder=one.pk, same_address=True)
+            votes = Slot.objects.filter(problem=problem, holder=one.pk, excluded_by=ADDRESS)
             if not one.provisional and votes.exists() and free_place(problem):
-                votes.update(excluded=False, same_address=False)
+                votes.update(excluded=False, excluded_by="")
             put_on_hold(one, ADDRESS, {"accounts": len(people)}, group=label)
 
 

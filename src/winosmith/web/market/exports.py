@@ -294,18 +294,17 @@ def plan_changes(study: Study, rows: Sequence[Row], *, final: bool, sent: dateti
             by_digest.get((kind, digest_id(study.provider, kind, text))) if text else None
             for kind, text in ((models.WORKER, row.worker), (models.SUBMISSION, row.submission))
         )
-        if worker is None and submission is None:
-            unknown.append(row.line)
-            unmatched += _find_paid_amount(row, study)
-            continue
         matched |= {part.pk for part in (worker, submission) if part is not None}
         part, doubt = _match_participation(row, worker, submission, submissions[row.worker])
-        if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
+        if study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
                 "paid is %(paid)s, far above the reward of %(reward)s %(currency)s; give amounts "
                 "in %(currency)s, not in cents"
             ) % values  # fmt: skip
+        elif worker is None and submission is None:
+            unknown.append(row.line)
+            unmatched += _find_paid_amount(row, study)
         if doubt:
             doubts.append((row.line, doubt))
         if part is not None:
@@ -399,14 +398,13 @@ def apply_plan(study: Study, plan: Plan) -> int:
         reason = REASONS.get(change.verdict, "")
         unused = change.verdict in models.UNUSED_VERDICTS
         if change.verdict == models.APPROVED:
-            was_refused = part.verdict in models.UNUSED_VERDICTS
-            votes += include_paid_votes(part.pk, reason, refused=was_refused)
+            votes += include_paid_votes(part.pk, reason)
         elif unused:
             if part.state == models.WORKING:
                 workers.end_participation(part, models.LEFT)
             votes += exclude_paid_votes(part.pk, reason)
         with writing():  # the verdict is written last, so that an interrupted call is repeated
-            for twin in workers.get_payable_twins(part) if unused else ():
+            for twin in part.person.twins.all() if unused else ():
                 if may_withdraw(part.person, twin):
                     withdraw_twin(part.person, twin, reason)
             part.verdict, part.said = change.verdict, change.market_status

@@ -19,7 +19,7 @@ from cryptography.fernet import InvalidToken
 from django import template
 from django.conf import settings
 from django.db import IntegrityError
-from django.db.models import Max, Min, Q, QuerySet
+from django.db.models import Max, Min, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -37,6 +37,7 @@ from winosmith.web.market.studies import digest_id, is_admitted, make_individual
 from winosmith.web.people.accounts import end_access
 from winosmith.web.people.models import Person, decrypt, encrypt
 from winosmith.web.problems.models import Problem, State, Twin
+from winosmith.web.problems.states import REMOVED_STATES
 
 register = template.Library()
 
@@ -164,9 +165,9 @@ def find_participation(person: Person | None) -> Participation | None:
 
 
 def get_payable_twins(part: Participation) -> QuerySet[Twin]:
-    """Return the paid twins: those written since the work started and not withdrawn."""
-    rows = Twin.objects.filter(contributor=part.person_id, revises=None, created__gte=part.began)
-    return rows.filter(~Q(problems__state=State.WITHDRAWN)).distinct()
+    """Return the paid twins: those written since the work started, not withdrawn or revised."""
+    rows = Twin.objects.filter(contributor=part.person_id, created__gte=part.began)
+    return rows.exclude(problems__state__in=REMOVED_STATES).distinct()
 
 
 def count_finished_work(part: Participation) -> int:

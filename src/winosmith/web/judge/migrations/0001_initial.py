@@ -173,7 +173,7 @@ class Migration(migrations.Migration):
                 ("excluded", models.BooleanField(default=False)),
                 ("job", models.PositiveBigIntegerField(null=True)),
                 ("provisional", models.BooleanField(default=False)),
-                ("same_address", models.BooleanField(default=False)),
+                ("excluded_by", models.CharField(blank=True, default="", max_length=10)),
                 ("extra", models.BooleanField(default=False)),
                 ("origin", models.CharField(blank=True, default="", max_length=64)),
                 (
