@@ -236,6 +236,13 @@ def test_agreement_and_stats_equal_those_of_the_table_of_votes(person, eva):
     assert [get_stats()[name] for name in columns] == [5, 3, 3, 0]
 
 
+def test_agreement_reveals_nothing_about_problems_under_embargo(person):
+    twin(halves=1, embargo=True)
+    for name in "abc":
+        give(person(name))
+    assert (measure_agreement()["problems"], measure_agreement()["alpha_of"]) == (0, 0)
+
+
 def test_neither_is_a_disagreement_in_alpha(person):
     singles(3)
     for name in "abc":

@@ -313,7 +313,7 @@ MAX_VOTES_COMPARED = 200
 
 
 def measure_agreement() -> dict[str, Any]:
-    """Return the agreement of the site's judges; on large sites, the result is cached for a while.
+    """Return the judges' agreement, without embargoes; on large sites, it is cached for a while.
 
     The result contains the number of `problems` decided by votes, and fractions, 0–1: `valid` of
     these problems were found valid, and on `unanimous` of them, all judges made the same choice.
@@ -353,7 +353,8 @@ def _compute_agreement() -> tuple[int, dict[str, Any]]:
 
 
 def _get_final_verdicts() -> QuerySet[Verdict]:
-    return Verdict.objects.exclude(pk__in=Problem.objects.filter(waits=True).values("pk"))
+    hidden = Problem.objects.filter(Q(waits=True) | Q(embargo=True))
+    return Verdict.objects.exclude(pk__in=hidden.values("pk"))
 
 
 def _compute_alpha() -> tuple[metrics.Reliability | None, int]:
