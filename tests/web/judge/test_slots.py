@@ -19,6 +19,7 @@ from winosmith.errors import InputError
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web.importing import import_problems
 from winosmith.web.judge import turns
+from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import (
     Judge,
     Seen,
@@ -36,10 +37,10 @@ from winosmith.web.judge.votes import (
     get_queue_position,
     open_slots,
 )
-from winosmith.web.people.privacy import save_agreement
+from winosmith.web.people.privacy import erase, save_agreement
 from winosmith.web.problems.models import Problem as Row, State
 from winosmith.web.problems.records import as_problem
-from winosmith.web.problems.states import move
+from winosmith.web.problems.states import lock_problem, move
 
 
 def _age_leases(minutes: int) -> None:
@@ -146,6 +147,36 @@ def test_last_answer_can_be_undone_for_a_minute(rules, ann):
     assert fresh(decided.problem).state == "valid"
     with refused:
         turns.undo_answer(ann, decided.ref)
+
+
+def test_vote_excluded_in_the_meantime_cannot_be_undone(ann, eva, monkeypatch):
+    twin()
+    slot = give(ann)
+
+    def wait_for_exclusion(problem: int) -> Any:
+        change_votes(ann, "exclude", eva, "guesses")
+        return lock_problem(problem)
+
+    monkeypatch.setattr(turns, "lock_problem", wait_for_exclusion)
+    with pytest.raises(turns.ProblemLostError):
+        turns.undo_answer(ann, slot.ref)
+    assert not fresh(slot).open
+
+
+@pytest.mark.parametrize("erased", [False, True])
+def test_undone_answer_is_not_shown_to_the_next_judge(rules, ann, bob, erased):
+    rules(local_first=False)
+    twin()
+    slot = turns.undo_answer(ann, give(ann, 0, ambiguous=True, comment="so far").ref)
+    _age_leases(21)
+    if erased:
+        erase(ann, False)
+    retaken = lease_next_problem(bob)
+    assert retaken.pk == slot.pk
+    assert fresh(retaken).comment == ""
+    page = turns.make_slot_context(retaken, {})
+    chosen = [option["chosen"] for option in page["options"]]
+    assert (chosen, page["ambiguous"], page["comment"]) == ([False, False], False, "")
 
 
 def test_undone_answer_is_shown_again(rules, ann):

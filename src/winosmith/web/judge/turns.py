@@ -22,7 +22,7 @@ from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_seen, mark_spent, unseen_by
-from winosmith.web.judge.votes import return_slot, settle_votes
+from winosmith.web.judge.votes import EMPTY_ANSWER, return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
@@ -71,8 +71,8 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
         now = timezone.now()
+        vars(slot).update(EMPTY_ANSWER)
         slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
-        slot.local_choice = slot.local_at = slot.local_seconds = None
         slot.ref = make_ref()
         problem = slot.problem
         local, whole = map(text.split_words, (get_local_context(problem), problem.sentence))
@@ -301,9 +301,11 @@ def undo_answer(person: Person, ref: str) -> Slot:
         is_last = ref == count_answers_and_find_undoable(person)[1]
         if not is_last or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("This answer can no longer be undone."))
-        slot = Slot.objects.get(holder=person, ref=ref)
-        slot.problem = lock_problem(slot.problem_id)
-        if slot.problem.state != State.JUDGING:
+        rows = Slot.objects.filter(holder=person, ref=ref)
+        problem = lock_problem(rows.values_list("problem_id", flat=True)[0])
+        slot = rows.get()  # only now, because a moderator may have excluded the vote
+        slot.problem = problem
+        if slot.excluded or problem.state != State.JUDGING:
             raise ProblemLostError(
                 _("The problem has been decided, so the answer can no longer be undone.")
             )

@@ -131,15 +131,18 @@ def close_slots(problem: Problem) -> None:
         Slot.objects.filter(problem=problem, gold=False, open=True).update(open=False)
 
 
-def _make_returned_columns() -> dict[str, object]:
-    return {
-        "holder": None,
-        "taken_at": None,
-        "lease_until": timezone.now(),
-        "local_choice": None,
-        "local_at": None,
-        "local_seconds": None,
-    }
+EMPTY_ANSWER: dict[str, Any] = {
+    **dict.fromkeys(("taken_at", "local_choice", "local_at", "local_seconds", "choice")),
+    "ambiguous": False,
+    "associative": False,
+    "comment": "",
+}
+"""The columns of a slot that no judge has answered: an undone answer stays in them until another
+judge can get the slot."""
+
+
+def _make_returned_columns() -> dict[str, Any]:
+    return {**EMPTY_ANSWER, "holder": None, "lease_until": timezone.now()}
 
 
 def return_slot(slot: Slot) -> None:
