@@ -265,6 +265,17 @@ def test_approved_judges_get_back_votes_excluded_for_their_address(
     assert votes.counted().count() == counted
 
 
+def test_decision_on_a_group_leaves_out_the_moderator_in_it(rules, person, eva, visit):
+    rules(hold_accounts=3)
+    twin(halves=1)
+    ann, bob = person("ann", is_judge=True), person("bob", is_judge=True)
+    _give_from_one_address([ann, bob, eva])
+    sent = {"key": new_key(), "kind": "resume-together", "reason": "one office"}
+    path = f"/moderate/people/{get_pseudonym(ann)}/appoint/"
+    assert visit(eva).post(path, sent).status_code == 302
+    assert [_judge(who).held is None for who in (ann, bob, eva)] == [True, True, False]
+
+
 def test_released_group_is_not_held_again_for_its_address(rules, person, eva):
     rules(hold_accounts=3)
     problems = singles(2)

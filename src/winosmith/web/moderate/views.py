@@ -333,13 +333,15 @@ def show_person(request: HttpRequest, name: str) -> HttpResponse:
 @moderators_only
 def change_person(request: HttpRequest, name: str) -> HttpResponse:
     other, kind = _get_person(name), request.POST.get("kind", "")
+    change = kind.removesuffix(GROUP_SUFFIX)
 
     def change_all() -> None:
-        others = members.get_people_held_as_group(other) if kind.endswith(GROUP_SUFFIX) else []
-        for one in (other, *others):
-            members.change_person(
-                request.user, one, kind.removesuffix(GROUP_SUFFIX), request.POST.get("reason", "")
-            )
+        others = members.get_people_held_as_group(other) if change != kind else []
+        possible = [
+            one for one in others if change in members.get_possible_changes(request.user, one)
+        ]
+        for one in (other, *possible):
+            members.change_person(request.user, one, change, request.POST.get("reason", ""))
 
     try:
         process_form(request, request.user, change_all, kind)
