@@ -210,6 +210,8 @@ def test_payment_to_an_erased_worker_is_recorded(db, tmp_path):
     made, people = _study()
     file = _write_bonuses(made, tmp_path / "1.csv")
     erase(people["half"].person, texts=False)
+    notes = {note for entry in compute_ledger(made).entries for note in entry.notes}
+    assert "pay is due, but the id on the market was deleted" in notes
     assert _record(made, file) == 1
     assert Participation.objects.get(pk=people["half"].pk).total_bonus == Decimal("1.00")
 

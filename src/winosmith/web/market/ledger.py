@@ -20,7 +20,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.trust import Pace, measure_pace
 from winosmith.web.market import models, workers
 from winosmith.web.market.exports import parse_amount
-from winosmith.web.market.models import Participation, Payment, Study
+from winosmith.web.market.models import Identity, Participation, Payment, Study
 from winosmith.web.market.studies import read_table
 from winosmith.web.market.workers import find_participation_by_id
 from winosmith.web.people.models import decrypt, get_pseudonym, make_digest
@@ -192,7 +192,8 @@ def _iter_notes(entry: Entry) -> Iterator[str]:
     elif entry.done and not entry.paid and part.state == models.LEFT:
         yield _("left the study, without pay")
     if entry.due:
-        yield _("pay is due")
+        gone = _("pay is due, but the id on the market was deleted")
+        yield _("pay is due") if _find_identity(part) else gone
     if least is not None and entry.wage is not None and entry.wage < least:
         yield _("below the minimum hourly pay")
 
@@ -204,11 +205,15 @@ def iter_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
     its id until it is recorded.
     """
     for entry in ledger.entries:
-        identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
+        identity = _find_identity(entry.part)
         if entry.due and identity is not None:
             key = _make_payment_id(entry.part, entry.part.payments.count() + 1)
             worker = decrypt(models.ID_PURPOSE, identity.sealed)
             yield worker, f"{entry.due:.2f}", ledger.study.currency, key
+
+
+def _find_identity(part: Participation) -> Identity | None:
+    return part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
 
 
 def _make_payment_id(part: Participation, number: int) -> str:
