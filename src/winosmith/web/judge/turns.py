@@ -71,7 +71,8 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
             judge.cursor = slot.place
         judge.save(update_fields=["cursor", "next_gold"])
         now = timezone.now()
-        vars(slot).update(EMPTY_ANSWER)
+        for name, value in EMPTY_ANSWER.items():
+            setattr(slot, name, value)
         slot.holder, slot.taken_at, slot.lease_until = person, now, now + get_lease_length()
         slot.ref = make_ref()
         problem = slot.problem
