@@ -135,11 +135,7 @@ def _perturbed(world: World) -> str:
 
     public = world.problems["public"]
     typed = SentenceInput(public.sentence.replace("too", "far too"), tuple(public.options), 0)
-    return str(
-        create_version(
-            Position.for_new_version(world.people["owner"], public), typed, new_key()
-        ).ref
-    )
+    return create_version(Position.for_new_version(world.people["owner"], public), typed, new_key())
 
 
 def _hold_something(world: World) -> None:
@@ -164,7 +160,7 @@ def _judge_gold(world: World) -> None:
             judge, problem, 1 - problem.answer, judge.pk, gold=True, right=False,
             ref=problem.ref, origin=digest_origin("192.0.2.7"),
         )  # fmt: skip
-        mark_seen(judge, problem)
+        mark_seen(judge, [problem])
     world.refs["contest"] = Contest.objects.create(slot=made, text="It does not fit.").pk
 
 

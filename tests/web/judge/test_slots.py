@@ -25,7 +25,6 @@ from winosmith.web.judge.models import (
     Seen,
     Skip,
     Slot,
-    mark_all_seen,
     mark_seen,
     mark_unpublished_seen,
 )
@@ -363,8 +362,8 @@ def test_fully_read_problem_is_not_given_again(rules, ann, bob, how):
 def test_reading_the_other_half_ends_a_started_half(person, ann, eva):
     (first, second), bob = twin(), person("bob")
     readers = {
-        ann: lambda who: mark_seen(who, second),
-        person("cat"): lambda who: mark_all_seen(who, [second, first]),
+        ann: lambda who: mark_seen(who, [second]),
+        person("cat"): lambda who: mark_seen(who, [second, first]),
         eva: lambda who: mark_unpublished_seen(who, [second]),
     }
     for who, read in readers.items():
@@ -425,7 +424,7 @@ def test_perturbed_problem_is_decided_by_k_votes(database, rules, person, both, 
 def test_judges_get_versions_of_a_family_except_their_own(database, bob, ann):
     """Whether they have seen the root does not matter."""
     top = root(ann)
-    mark_seen(bob, top)
+    mark_seen(bob, [top])
     theirs = [child(top, ann, new=("big", word), state="judging") for word in ("large", "huge")]
     child(theirs[0], bob, new=("fit", "belong"), state="judging")
     got = {give(bob).problem for _ in theirs}

@@ -43,9 +43,11 @@ def send(person: Any, parent: Any, what: Any = None, key: str = "", **arguments:
     """Create a version of `parent` as a person does, with a new form key unless `key` is given."""
     from winosmith.web.people.gates import new_key
     from winosmith.web.perturb.rules import Position, create_version
+    from winosmith.web.problems.models import Problem
 
     place = Position.for_new_version(person, parent)
-    return create_version(place, what or typed(), key or new_key(), **arguments)
+    ref = create_version(place, what or typed(), key or new_key(), **arguments)
+    return Problem.objects.select_related("twin").get(ref=ref)
 
 
 def original(ref: str = "root", sentence: str = ROOT, **columns: Any) -> Any:

@@ -199,14 +199,15 @@ def test_simultaneous_equal_sentences_are_entered_once(database, contributor, ro
 
 def _revise(person: Any, old: Any, what: Any, key: str = KEY) -> Any:
     """Replace a version as a person does."""
-    return create_version(Position.for_revision(person, fresh(old)), what, key)
+    ref = create_version(Position.for_revision(person, fresh(old)), what, key)
+    return Problem.objects.select_related("twin").get(ref=ref)
 
 
 def test_revision_replaces_the_old_version(database, ann, bob, root):
     """It has the old version's parent and readers; children stay below the old version."""
     old = send(ann, root)
     below = send(ann, old, typed(GRANDCHILD))
-    mark_seen(bob, old)
+    mark_seen(bob, [old])
     assert is_revisable(ann, old)
     assert not is_revisable(bob, old)
     assert not is_revisable(ann, root)

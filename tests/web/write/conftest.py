@@ -34,13 +34,13 @@ def typed(**changes: str) -> Any:
 def submitted(somebody: Any, key: str = "", **arguments: Any) -> Any:
     """Submit and return a twin: that of FORM unless `typed` is given."""
     from winosmith.web.people.gates import new_key
+    from winosmith.web.problems.models import Twin
     from winosmith.web.write.models import Draft
     from winosmith.web.write.rules import submit_draft
 
     fields = arguments.pop("typed", typed())
-    return submit_draft(
-        somebody, fields, Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
-    )
+    unsent = Draft(ref=key or new_key(), anchors=list(ANCHORS), **arguments)
+    return Twin.objects.get(ref=submit_draft(somebody, fields, unsent))
 
 
 @pytest.fixture

@@ -338,38 +338,23 @@ def get_block_key(problem: Problem | Slot) -> int:
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
-def mark_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
-    """Record that a person has read a problem; return whether its block is new to them.
+def mark_seen(person: Person, problems: Iterable[Problem | Slot], *, spent: bool = True) -> None:
+    """Record that a person has read problems; only the first of each block is stored.
 
-    `spent` is False if they have read only the local context.
+    `spent` is False if they have read only the local contexts.
     """
-    key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-    known, new = Seen.objects.get_or_create(
-        person=person,
-        block=get_block_key(problem),
-        defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
-    )
-    if spent and not known.spent:
-        # A half read in full replaces a half whose local context was read.
-        known.spent, known.problem_id, known.at = True, key, timezone.now()
-        known.save(update_fields=["spent", "problem", "at"])
-    return new
-
-
-def mark_all_seen(person: Person, problems: Iterable[Problem]) -> None:
-    """Record that a person has read many whole problems; only the first of each block is stored."""
-    first = {get_block_key(problem): problem for problem in reversed(list(problems))}
-    known = Seen.objects.filter(person=person, block__in=first, spent=False)
-    parts = list(known.values_list("block", flat=True))
-    Seen.objects.bulk_create(
-        (
-            Seen(person=person, block=block, twin_id=problem.twin_id, problem=problem)
-            for block, problem in first.items()
-        ),
-        ignore_conflicts=True,
-    )
-    for block in parts:
-        mark_seen(person, first[block])
+    rows = {}
+    for problem in reversed(list(problems)):
+        key = problem.problem_id if isinstance(problem, Slot) else problem.pk
+        block, twin = get_block_key(problem), problem.twin_id
+        rows[block] = Seen(person=person, block=block, twin_id=twin, problem_id=key, spent=spent)
+    if spent:  # a half read in full replaces a half whose local context was read
+        parts = list(Seen.objects.filter(person=person, block__in=rows, spent=False))
+        for part in parts:
+            new = rows[part.block]
+            part.spent, part.problem_id, part.at = True, new.problem_id, new.at
+        Seen.objects.bulk_update(parts, ["spent", "problem", "at"])
+    Seen.objects.bulk_create(rows.values(), ignore_conflicts=True)
 
 
 def mark_spent(person: Person, slot: Slot) -> None:
@@ -443,4 +428,4 @@ def mark_unpublished_seen(person: Person | None, shown: Iterable[Problem]) -> No
     if new:
         with writing():
             lock_reading_record(person)
-            mark_all_seen(person, [blocks[block] for block in new])
+            mark_seen(person, [blocks[block] for block in new])

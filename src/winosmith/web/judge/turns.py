@@ -55,17 +55,19 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
-        if (held := get_current_slot(person)) is not None:
+        # In most cases there is none, and `exists` is faster than a query for all columns.
+        if _get_reserved_slots(person).exists() and (held := get_current_slot(person)):
             Slot.objects.filter(pk=held.pk).update(lease_until=timezone.now() + get_lease_length())
             return held
         if judge.job is not None:
             paid = Slot.objects.filter(job=judge.job, holder=person).answers()
             if judge.quota == 0 or paid.count() >= judge.quota:
                 return None
-        slot = find_next_slot(person, judge.cursor, lock=True)
-        if slot is None:  # a gold question would reveal itself
+        key = find_next_slot(person, judge.cursor, lock=True)
+        if key is None:  # a gold question would reveal itself
             return None
         trust.reclaim_gold_slots(person)
+        slot = Slot.objects.select_related("problem").get(pk=key)
         slot = trust.draw_gold(judge) or slot
         if not slot.gold and slot.lease_until is None:
             judge.cursor = slot.place
@@ -78,11 +80,18 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         problem = slot.problem
         local, whole = map(text.split_words, (get_local_context(problem), problem.sentence))
         is_partial = len(local) < len(whole)
-        mark_seen(person, slot, spent=not (is_partial and needs_local_answer(slot)))
+        mark_seen(person, [slot], spent=not (is_partial and needs_local_answer(slot)))
         slot.shown = list(range(len(problem.options)))
         secrets.SystemRandom().shuffle(slot.shown)
-        slot.save()  # a gold question's slot is created on demand
+        # A gold question's slot is created on demand.
+        slot.save(update_fields=_LEASE_FIELDS if slot.pk else None)
         return slot
+
+
+_LEASE_FIELDS = (
+    *("holder", "taken_at", "lease_until", "local_choice", "local_at", "local_seconds"),
+    *("ref", "shown"),
+)
 
 
 def lock_judge(person: Person) -> Judge:
@@ -106,16 +115,19 @@ def get_current_slot(person: Person) -> Slot | None:
 
     After its lease expires, the slot remains theirs until another judge takes it.
     """
-    rows = Slot.objects.filter(holder=person, answered_at=None, open=True)
-    return rows.select_related("problem").order_by("taken_at").first()
+    return _get_reserved_slots(person).select_related("problem").order_by("taken_at").first()
+
+
+def _get_reserved_slots(person: Person) -> QuerySet[Slot]:
+    return Slot.objects.filter(holder=person, answered_at=None, open=True)
 
 
 def get_lease_length() -> timedelta:
     return timedelta(minutes=settings.RULES.lease_minutes)
 
 
-def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
-    """Return the next slot for a person, with its problem.
+def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> int | None:
+    """Return the key of the next slot for a person, or None.
 
     All judges get the slots in the same order, so that problems are decided quickly. The search
     starts at the judge's cursor; at the end of the queue, it continues from the start. With `lock`,
@@ -123,10 +135,10 @@ def find_next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot |
     taking at this moment; SQLite has only one writer at a time.
     """
 
-    def get_first(rows: QuerySet[Slot]) -> Slot | None:
+    def get_first(rows: QuerySet[Slot]) -> int | None:
         if lock:
-            rows = rows.select_for_update(of=("self",), skip_locked=True)
-        return rows.select_related("problem").first()
+            rows = rows.select_for_update(skip_locked=True)
+        return rows.values_list("pk", flat=True).first()
 
     return (
         get_first(get_expired_slots(person, timezone.now()))
@@ -320,14 +332,23 @@ def undo_answer(person: Person, ref: str) -> Slot:
 
 def count_answers_and_find_undoable(person: Person) -> tuple[int, str | None]:
     """Return the number of answers, and the `ref` of the slot whose answer can be undone."""
-    answers = Slot.objects.filter(holder=person).answers()
-    columns = "answered_at", "gold", "excluded", "problem__state", "ref"
-    newest = answers.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
-    for at, gold, excluded, state, ref in newest:
-        is_late = at <= timezone.now() - UNDO_PERIOD
-        is_final = gold or excluded or state != State.JUDGING
-        return answers.count(), None if is_late or is_final else ref
+    for last in Slot.objects.raw(_LAST_ANSWER, [person.pk]):
+        is_late = last.answered_at <= timezone.now() - UNDO_PERIOD
+        is_final = last.gold or last.excluded or last.state != State.JUDGING
+        return last.judged, None if is_late or is_final else last.ref
     return 0, None
+
+
+_LAST_ANSWER = """
+    SELECT slot.id, ref, answered_at, gold, excluded, (
+        SELECT state FROM problems_problem problem WHERE problem.id = slot.problem_id
+    ) AS state, (
+        SELECT COUNT(*) FROM judge_slot own
+        WHERE own.holder_id = slot.holder_id AND own.answered_at IS NOT NULL
+    ) AS judged
+    FROM judge_slot slot WHERE holder_id = %s AND answered_at IS NOT NULL AND NOT open
+    ORDER BY answered_at DESC LIMIT 1
+"""
 
 
 def _lock_slot(person: Person, ref: str) -> Slot:

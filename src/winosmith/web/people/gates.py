@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urlsplit
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, login as log_in
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -172,21 +172,33 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
     who = _make_limit_key(actor)
-    with writing():
-        rows = Hits.objects.select_for_update().filter(who=who, what=action)
-        hits = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
-        row = hits.get(hour) or rows.get_or_create(who=who, what=action, hour=hour)[0]
-        before = hits[hour - HOUR].count if hour - HOUR in hits else 0
+    last, this = (
+        Hits._meta.get_field("hour").get_db_prep_value(start, connection)
+        for start in (hour - HOUR, hour)
+    )
+    with writing(), connection.cursor() as cursor:
+        cursor.execute(_COUNT_HIT, [who, action, this, last])
+        count, before = cursor.fetchone()
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
-        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
-            rows.filter(pk=row.pk).update(count=row.count + 1)
+        if count + before * (1 - (now - hour) / HOUR) <= limit:
             return
-    # Wait until the previous hour's part, or in the next hour this hour's part, is small enough.
-    if row.count + 1 <= limit:
-        again = max(now, hour + HOUR * (1 - (limit - row.count - 1) / max(1, before)))
-    else:
-        again = hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, row.count))
-    raise RateLimitError(action, again)
+        # Wait until the previous hour's part, or in the next hour this hour's, is small enough.
+        if count <= limit:
+            again = max(now, hour + HOUR * (1 - (limit - count) / max(1, before)))
+        else:
+            again = hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count - 1))
+        raise RateLimitError(action, again)  # which undoes the count
+
+
+_COUNT_HIT = """
+    INSERT INTO people_hits (who, what, hour, count) VALUES (%s, %s, %s, 1)
+    ON CONFLICT (who, what, hour) DO UPDATE SET count = people_hits.count + 1
+    RETURNING count, COALESCE((
+        SELECT last.count FROM people_hits last
+        WHERE last.who = people_hits.who AND last.what = people_hits.what AND last.hour = %s
+    ), 0)
+"""
+"""Count an action; return the counts of this hour and of the previous one."""
 
 
 def rate_limit_reading(actor: HttpRequest | Person | str, action: str, limit: int) -> None:
@@ -281,19 +293,21 @@ def process_once(
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("The form is incomplete; open the page again."))
     with writing():
-        # The lock on the person makes forms with the same key wait for each other.
         check_still_active(person)
-        results = Done.objects.filter(person=person, key=key).values_list("result", flat=True)
-        if result := next(iter(results), None):
-            if result.get("form") != form:
+        try:
+            with transaction.atomic():
+                done = Done.objects.create(person=person, key=key, result={"form": form})
+        except IntegrityError:
+            result = get_stored_result(person, key)
+            if result["form"] != form:
                 raise InputError(
                     _("Another form was already submitted from this page; open the page again.")
-                )
+                ) from None
             return result, False
-        made = act()
-        result = {**(made if isinstance(made, dict) else {}), "form": form}
-        Done.objects.create(person=person, key=key, result=result)
-        return result, True
+        if isinstance(made := act(), dict) and made:
+            done.result = {**made, "form": form}
+            done.save(update_fields=["result"])
+        return done.result, True
 
 
 def get_stored_result(person: Person | None, key: str) -> dict[str, Any]:

@@ -253,12 +253,12 @@ def create_version(
     key: str,
     *,
     precheck: Callable[[], object] | None = None,
-) -> Problem:
+) -> str:
     """Create a version from the input, at most once per `key`, and request predictions for it.
 
     The version is stored as a single problem before any model reads it, so that no model can lose
     or delay it. It is judged and moderated like any problem. A repeated submission with the same
-    key returns the same problem. `precheck` (a rate limit) is called before the version is stored,
+    key returns the same `ref`. `precheck` (a rate limit) is called before the version is stored,
     in the same transaction.
 
     Raises:
@@ -301,7 +301,7 @@ def create_version(
     revised = position.revises
     what = f"revise {revised.ref}" if revised else f"perturb {position.parent.ref}"
     result, _new = process_once(person, key, what, store_version)
-    return Problem.objects.select_related("twin").get(ref=result["problem"])
+    return str(result["problem"])
 
 
 def _lock_position(position: Position) -> Position:

@@ -283,7 +283,7 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
             return _render_form(request, {**make_context(key), "consent": consent}, 422)
         current = replace(position, person=gates.get_or_create_writer(request))
         limit = partial(gates.rate_limit, request, "perturb", settings.RULES.perturbs_per_hour)
-        made = rules.create_version(current, typed, key, precheck=limit)
+        ref = rules.create_version(current, typed, key, precheck=limit)
     except RefusedError as refused:
         return _render_form(request, make_context(key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
@@ -295,7 +295,7 @@ def _process_form(request: HttpRequest, position: Position) -> HttpResponse:
         return _render_form(request, make_context(key or gates.new_key(), error=str(refused)), 422)
     if request.session.get(CHOSEN_MODEL_KEY) != typed.against:  # otherwise nothing is written
         request.session[CHOSEN_MODEL_KEY] = typed.against
-    return redirect("perturb:made", made.ref)
+    return redirect("perturb:made", ref)
 
 
 CHOSEN_MODEL_KEY = "perturb.against"

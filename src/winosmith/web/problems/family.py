@@ -98,12 +98,12 @@ def lock_family_root(problem: Problem) -> Version:
 
     A problem without versions becomes a root.
     """
-    version = Version.objects.filter(problem=problem).first()
-    if version is None:
-        columns: dict[str, Any] = {"root": problem, "declared": 0, "lineage": 0, "edit": 0}
-        columns["digest"] = hash_version(problem.sentence, problem.options)
-        version, _new = Version.objects.get_or_create(problem=problem, defaults=columns)
-    return Version.objects.select_for_update().get(problem=version.root_id)
+    roots = Version.objects.filter(problem=problem).values("root")
+    while (root := Version.objects.select_for_update().filter(problem__in=roots).first()) is None:
+        digest = hash_version(problem.sentence, problem.options)
+        row = Version(problem=problem, root=problem, declared=0, lineage=0, edit=0, digest=digest)
+        Version.objects.bulk_create([row], ignore_conflicts=True)
+    return root
 
 
 def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
@@ -113,25 +113,25 @@ def add_to_family(problem: Problem, parent: Problem, **columns: Any) -> Version:
     parent without versions becomes the root. `columns` are other fields of `Version`, such as
     `against`.
     """
-    root = lock_family_root(parent)
-    above = Version.objects.get(problem=parent)
-    lineage = as_problem(problem).lineage
+    lock_family_root(parent)
+    path, lineage = get_path(parent), as_problem(problem).lineage
+    above = path[-1]
     found = measure_depths(
-        get_path(parent),
+        path,
         problem.sentence,
         declared=lineage.declared if lineage else None,
         edits=lineage.edits if lineage else (),
     )
-    covered = not problem.embargo and Problem.objects.filter(pk=parent.pk, embargo=True).exists()
+    covered = not problem.embargo and above.embargo
     if covered:
         Problem.objects.filter(pk=problem.pk).update(embargo=True)
         problem.sync_fields(embargo=True)
     return Version.objects.create(
         problem=problem,
-        root=root.root,
+        root=path[0],
         covered=covered,
         parent=parent,
-        step=above.step + 1,
+        step=above.version.step + 1,
         declared=found.declared,
         lineage=found.lineage,
         edit=found.edit,

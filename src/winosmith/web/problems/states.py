@@ -123,7 +123,7 @@ def update_waits(twins: Collection[int], newly_decided: Collection[int] = ()) ->
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
     gold = {key for key, both in halves.items() if any(half.gold for half in both)}
-    questions = get_gold_questions().filter(twin__in=gold)
+    questions = get_gold_questions().filter(twin__in=gold) if gold else Problem.objects.none()
     in_use = set(questions.values_list("twin", flat=True))
     changed: dict[bool, list[int]] = {True: [], False: []}
     for twin, both in halves.items():

@@ -27,7 +27,7 @@ from winosmith import humans
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Seen, lock_reading_record, mark_all_seen
+from winosmith.web.judge.models import Seen, lock_reading_record, mark_seen
 from winosmith.web.judge.turns import get_current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
@@ -94,7 +94,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
     asked = get_problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
-    mark_all_seen(person, halves)
+    mark_seen(person, halves)
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"

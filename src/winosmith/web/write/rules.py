@@ -164,8 +164,8 @@ FORM_RULES = ("domain", "options differ")
 
 def submit_draft(
     person: Person, typed: TwinInput, draft: Draft, *, precheck: Callable[[], object] | None = None
-) -> Twin:
-    """Create a twin from the input, once per draft, for judging or moderation.
+) -> str:
+    """Create a twin from the input, once per draft, for judging or moderation; return its `ref`.
 
     The draft gives the topic, the anchor words, and the twin that the new one replaces. The same
     transaction runs `precheck` (a rate limit), which must succeed, and deletes the draft. The key
@@ -205,7 +205,7 @@ def submit_draft(
         return {"twin": problems[0].twin.ref}
 
     result, _new = process_once(person, draft.ref, "twin", store_twin)
-    return Twin.objects.get(ref=result["twin"])
+    return str(result["twin"])
 
 
 def find_submitted_twin(person: Person | None, key: str) -> str:

@@ -166,14 +166,14 @@ def _submit_draft(
         rules.save_draft(draft, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     rules.check_saveable(draft, typed, _parse_version(request))
-    twin = rules.submit_draft(
+    ref = rules.submit_draft(
         person,
         typed,
         draft,
         precheck=lambda: gates.rate_limit(request, "write", settings.RULES.writes_per_hour),
     )
     messages.success(request, _("Thank you: the twin is submitted. This page shows its progress."))
-    return redirect("write:twin", twin.ref)
+    return redirect("write:twin", ref)
 
 
 def _redirect_to_twin(request: HttpRequest, person: Person | None, ref: str) -> HttpResponse:
