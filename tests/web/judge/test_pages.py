@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.web.judge.making import give, gold, passes, singles, twin
@@ -42,6 +44,18 @@ def _send(client: Any, page: Any, action: str, **more: str) -> Any:
 def _next(client: Any) -> Any:
     """Ask for the next problem."""
     return _send(client, client.get("/judge/"), "/judge/next/")
+
+
+def test_a_vote_needs_few_statements(database, ann):
+    """The judge answers from the local context, then votes and gets the next problem."""
+    singles(3)
+    page = _next(ann)
+    for action, limit in (("local", 16), ("answer", 29)) * 2:
+        address = f"/judge/{action}/"
+        fields = {**_fields(page, address), "choice": "0"}
+        with CaptureQueriesContext(connection) as statements:
+            page = ann.post(address, fields, headers={"HX-Request": "true"})
+        assert len(statements) <= limit
 
 
 def test_htmx_forms_return_the_next_part_of_the_page(ann):
