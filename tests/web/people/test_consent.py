@@ -15,7 +15,7 @@ from winosmith.web.people.models import Agreement, Document, Person
 from winosmith.web.people.privacy import (
     create_first_documents,
     get_current_documents,
-    has_agreed,
+    get_pending_documents,
     publish_document,
     save_agreement,
 )
@@ -109,16 +109,16 @@ def test_form_without_the_tick_stores_nothing(visit):
 
 def test_new_version_requires_consent_again(visit, ann):
     save_agreement(ann)
-    assert has_agreed(ann)
+    assert not get_pending_documents(ann)
     publish_document("consent", "You take part in something else.")
-    assert not has_agreed(ann)
+    assert get_pending_documents(ann)
     browser = visit(ann)
     assert browser.get("/write/").status_code == 302
     page = browser.get("/people/consent/")
     assert "A consent form has changed" in page.text
     assert "something else" in page.text
     browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page)})
-    assert has_agreed(ann)
+    assert not get_pending_documents(ann)
     assert ann.agreements.count() == 3
 
 
@@ -129,7 +129,7 @@ def test_form_of_an_older_version_is_refused(visit, ann):
     answer = browser.post("/people/consent/", {"agree": "yes", "shown": shown})
     assert answer.status_code == 422
     assert "everything to everyone" in answer.text
-    assert not has_agreed(ann)
+    assert get_pending_documents(ann)
 
 
 def test_agreeing_twice_stores_one_agreement(ann):
@@ -151,13 +151,13 @@ def test_empty_or_unchanged_text_is_refused(text):
 def test_changed_licence_of_the_site_is_a_new_version(ann, rules):
     save_agreement(ann)
     create_first_documents()
-    assert has_agreed(ann)
+    assert not get_pending_documents(ann)
     rules(licence="CC0-1.0")
     create_first_documents()
     licence = get_current_documents()[1]
     assert (licence.version, licence.licence) == (2, "CC0-1.0")
     assert "CC0-1.0" in licence.text
-    assert not has_agreed(ann)
+    assert get_pending_documents(ann)
 
 
 def test_every_version_is_public(visit):

@@ -78,8 +78,7 @@ class SessionStore(DatabaseStore):
         query = "SELECT * FROM people_session WHERE session_key = %s"
         for row in Session.objects.raw(query, [key]):
             if row.expire_date > timezone.now():
-                session: dict[str, Any] = self.decode(row.session_data)
-                return session
+                return cast(dict[str, Any], self.decode(row.session_data))
         self._session_key = None
         return {}
 
@@ -172,14 +171,11 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
         limit: The limit per hour.
     """
     now = timezone.now()
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _make_limit_key(actor)
-    last, this = (
-        Hits._meta.get_field("hour").get_db_prep_value(start, connection)
-        for start in (hour - HOUR, hour)
-    )
+    hour, who = now.replace(minute=0, second=0, microsecond=0), _make_limit_key(actor)
+    convert = Hits._meta.get_field("hour").get_db_prep_value
+    hours = [convert(start, connection) for start in (hour, hour - HOUR)]
     with writing(), connection.cursor() as cursor:
-        cursor.execute(_COUNT_HIT, [who, action, this, last])
+        cursor.execute(_COUNT_HIT, [who, action, *hours])
         count, before = cursor.fetchone()
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
         if count + before * (1 - (now - hour) / HOUR) <= limit:
@@ -195,10 +191,8 @@ def rate_limit(actor: HttpRequest | Person | str, action: str, limit: int) -> No
 _COUNT_HIT = """
     INSERT INTO people_hits (who, what, hour, count) VALUES (%s, %s, %s, 1)
     ON CONFLICT (who, what, hour) DO UPDATE SET count = people_hits.count + 1
-    RETURNING count, COALESCE((
-        SELECT last.count FROM people_hits last
-        WHERE last.who = people_hits.who AND last.what = people_hits.what AND last.hour = %s
-    ), 0)
+    RETURNING count, COALESCE((SELECT last.count FROM people_hits last
+        WHERE last.who = people_hits.who AND last.what = people_hits.what AND last.hour = %s), 0)
 """
 """Count an action; return the counts of this hour and of the previous one."""
 

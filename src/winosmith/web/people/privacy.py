@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Model, Q, QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -33,8 +32,7 @@ from winosmith.web.people.models import Document, Invitation, Person, Session, g
 
 def get_current_documents() -> list[Document]:
     """Return the newest version of each document, starting with the consent."""
-    newest = dict(Document.objects.order_by("version").values_list("kind", "pk"))
-    return list(Document.objects.filter(pk__in=newest.values()).order_by("kind"))
+    return list(Document.objects.raw(_PENDING, [None]))
 
 
 def get_pending_documents(
@@ -46,28 +44,20 @@ def get_pending_documents(
     respondents need no contributor licence, because they contribute no sentences.
     """
     paid_judge = bool(judging and person is not None and person.hired and person.is_judge)
-    with connection.cursor() as cursor:
-        cursor.execute(_DOCUMENTS, [person.pk if person else None])
-        newest = {kind: (key, agreed) for kind, key, agreed in cursor.fetchall()}
-    pending = [
-        key
-        for kind, (key, agreed) in newest.items()
-        if not agreed and (kind == "study") == paid_judge and not (answering and kind == "licence")
-    ]
-    return list(Document.objects.filter(pk__in=pending).order_by("kind")) if pending else []
+    kinds = {"study"} if paid_judge else {"consent"} if answering else {"consent", "licence"}
+    pending = Document.objects.raw(_PENDING, [person.pk if person else None])
+    return [document for document in pending if document.kind in kinds]
 
 
-_DOCUMENTS = """
-    SELECT kind, id, EXISTS (
-        SELECT 1 FROM people_agreement WHERE person_id = %s AND document_id = people_document.id
-    ) FROM people_document ORDER BY version
+# Raw SQL, because each form needs this, and building the query takes Django over 1 ms.
+_PENDING = """
+    SELECT * FROM people_document document
+    WHERE NOT EXISTS (SELECT 1 FROM people_document newer
+                      WHERE newer.kind = document.kind AND newer.version > document.version)
+    AND NOT EXISTS (SELECT 1 FROM people_agreement
+                    WHERE person_id = %s AND document_id = document.id)
+    ORDER BY kind
 """
-"""Each document, and whether a person has agreed to it. This is raw SQL because each form and most
-pages need it, and building the query takes Django over 1 ms."""
-
-
-def has_agreed(person: Person) -> bool:
-    return not get_pending_documents(person)
 
 
 def save_agreement(

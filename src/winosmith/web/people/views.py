@@ -485,12 +485,9 @@ def ask_consent(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def show_texts(request: HttpRequest) -> HttpResponse:
-    older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.get_current_documents()
-    context = {
-        "documents": current,
-        "older": [row for row in older if row.pk not in {now.pk for now in current}],
-    }
+    older = Document.objects.exclude(pk__in=[row.pk for row in current]).defer("text")
+    context = {"documents": current, "older": older.order_by("kind", "-version")}
     return render(request, "people/texts.html", context)
 
 

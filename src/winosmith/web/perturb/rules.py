@@ -17,7 +17,7 @@ from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, 
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import process_once
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import has_agreed
+from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks, family
@@ -270,7 +270,7 @@ def create_version(
     assert person is not None  # noqa: S101 - nobody else writes
 
     def store_version() -> dict[str, str]:
-        if not has_agreed(person):
+        if get_pending_documents(person):
             raise InputError(_("First agree to the site’s consent forms. Your text is kept."))
         current = _lock_position(position)
         faults = group_advice_by_field(

@@ -257,7 +257,7 @@ def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_perturbable_problem(person: Person | None, ref: str) -> Problem:
-    found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
+    found = get_object_or_404(Problem.objects.select_related("twin"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
     return found
@@ -266,7 +266,7 @@ def _get_perturbable_problem(person: Person | None, ref: str) -> Problem:
 def _get_own_version(person: Person | None, ref: str) -> Problem:
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
-    return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)
+    return get_object_or_404(rows.select_related("twin"), ref=ref)
 
 
 def _process_form(request: HttpRequest, position: Position) -> HttpResponse:

@@ -59,7 +59,7 @@ def get_path(problem: Problem) -> list[Problem]:
         keys = [key for (key,) in cursor.fetchall()]
     if not keys:
         return [problem]
-    found = Problem.objects.select_related("twin__contributor", "version").in_bulk(keys)
+    found = Problem.objects.select_related("twin", "version").in_bulk(keys)
     return [found[key] for key in keys]
 
 

@@ -26,7 +26,7 @@ from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.people.gates import get_stored_result, process_once
 from winosmith.web.people.models import Person, check_still_active
-from winosmith.web.people.privacy import has_agreed
+from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.problems import checks
 from winosmith.web.problems.checks import Check, RefusedError, Verdict, read_field
 from winosmith.web.problems.lookalikes import Half
@@ -66,7 +66,7 @@ def start_draft(person: Person, topic: Topic) -> Draft:
 def get_draft(person: Person | None, ref: str) -> Draft | None:
     if person is None:
         return None
-    return Draft.objects.select_related("revises").filter(person=person, ref=ref).first()
+    return Draft.objects.filter(person=person, ref=ref).first()
 
 
 def list_drafts(person: Person | None) -> list[Draft]:
@@ -183,7 +183,7 @@ def submit_draft(
     )
 
     def store_twin() -> dict[str, str]:
-        if not has_agreed(person):
+        if get_pending_documents(person):
             raise InputError(_("First agree to the site’s consent forms. Your text is kept."))
         if faults:
             raise RefusedError(faults)

@@ -23,7 +23,7 @@ from winosmith.web.moderate import decisions
 from winosmith.web.pages import format_clock, is_number, list_adjacent_pages
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
-from winosmith.web.people.privacy import has_agreed
+from winosmith.web.people.privacy import get_pending_documents
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.models import Twin
 from winosmith.web.write import page as pages, rules
@@ -57,9 +57,7 @@ def _open_draft(request: HttpRequest) -> str:
 
     result, new = gates.process_once(person, request.POST.get("key", ""), request.path, start_draft)
     ref = str(result["draft"])
-    exists = (
-        new or rules.get_draft(person, ref) is not None or rules.find_submitted_twin(person, ref)
-    )
+    exists = new or rules.get_draft(person, ref) or rules.find_submitted_twin(person, ref)
     return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
@@ -162,7 +160,7 @@ def discard_draft(request: HttpRequest, ref: str) -> HttpResponse:
 def _submit_draft(
     request: HttpRequest, person: Person, draft: Draft, typed: rules.TwinInput
 ) -> HttpResponse:
-    if not has_agreed(person):
+    if get_pending_documents(person):
         rules.save_draft(draft, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
     rules.check_saveable(draft, typed, _parse_version(request))
