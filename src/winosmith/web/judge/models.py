@@ -332,22 +332,21 @@ def lock_reading_record(person: Person) -> None:
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
-def get_block_key(problem: Problem | Slot) -> int:
+def get_block_key(problem: Problem) -> int:
     """Return the value of `Seen.block` for a problem."""
-    key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-    return -key if settings.RULES.both_halves else problem.twin_id
+    return -problem.pk if settings.RULES.both_halves else problem.twin_id
 
 
-def mark_seen(person: Person, problems: Iterable[Problem | Slot], *, spent: bool = True) -> None:
+def mark_seen(person: Person, problems: Iterable[Problem], *, spent: bool = True) -> None:
     """Record that a person has read problems; only the first of each block is stored.
 
     `spent` is False if they have read only the local contexts.
     """
     rows = {}
     for problem in reversed(list(problems)):
-        key = problem.problem_id if isinstance(problem, Slot) else problem.pk
-        block, twin = get_block_key(problem), problem.twin_id
-        rows[block] = Seen(person=person, block=block, twin_id=twin, problem_id=key, spent=spent)
+        row = Seen(person=person, twin_id=problem.twin_id, problem=problem, spent=spent)
+        row.block = get_block_key(problem)
+        rows[row.block] = row
     if spent:  # a half read in full replaces a half whose local context was read
         parts = list(Seen.objects.filter(person=person, block__in=rows, spent=False))
         for part in parts:
@@ -421,11 +420,8 @@ def mark_unpublished_seen(person: Person | None, shown: Iterable[Problem]) -> No
     states = (State.HELD, State.JUDGING, State.VALID)
     twins = {twin for twin, state, public, gold in rows if gold or (state in states and not public)}
     blocks = {get_block_key(one): one for one in reversed(problems) if one.twin_id in twins}
-    if not blocks:
-        return
     known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
-    new = blocks.keys() - set(known.values_list("block", flat=True))
-    if new:
+    if blocks and known.count() < len(blocks):
         with writing():
             lock_reading_record(person)
-            mark_seen(person, [blocks[block] for block in new])
+            mark_seen(person, blocks.values())

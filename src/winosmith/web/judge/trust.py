@@ -155,19 +155,14 @@ def get_askable_questions() -> QuerySet[Problem]:
 
 
 _HALF_HIDDEN = """
-    NOT EXISTS (
-        SELECT 1 FROM problems_problem half
-        WHERE half.twin_id = problems_problem.twin_id AND half.public
-    )
+    NOT EXISTS (SELECT 1 FROM problems_problem half
+                WHERE half.twin_id = problems_problem.twin_id AND half.public)
 """
 _UNREAD = """
-    NOT EXISTS (
-        SELECT 1 FROM judge_seen seen
-        WHERE seen.person_id = %s AND seen.twin_id = problems_problem.twin_id
-    ) AND NOT EXISTS (
-        SELECT 1 FROM problems_twin twin
-        WHERE twin.id = problems_problem.twin_id AND twin.contributor_id = %s
-    )
+    NOT EXISTS (SELECT 1 FROM judge_seen seen
+                WHERE seen.twin_id = problems_problem.twin_id AND seen.person_id = %s)
+    AND NOT EXISTS (SELECT 1 FROM problems_twin twin
+                    WHERE twin.id = problems_problem.twin_id AND twin.contributor_id = %s)
 """
 """Conditions for gold questions. They are raw SQL because each vote needs them, and building them
 from `Exists` and `OuterRef` takes Django 3 ms more."""
@@ -414,8 +409,8 @@ def draw_gold(judge: Judge) -> Slot | None:
     is drawn in advance and looked up for each problem, so that gold questions don't take longer to
     load than other problems. During the training, every problem is a gold question.
     """
+    questions = get_unread_questions(judge.person)
     if get_training_progress(judge) is not None:
-        questions = get_unread_questions(judge.person)
         problem = questions.filter(pk=_draw_question(questions)).first()
         if problem is not None:
             return make_slot(problem, judge.person_id, gold=True)
@@ -427,7 +422,6 @@ def draw_gold(judge: Judge) -> Slot | None:
     every = settings.RULES.gold_every
     if not every:
         return None
-    questions = get_unread_questions(judge.person)
     if judge.next_gold_id is None:
         judge.next_gold_id = _draw_question(questions)
     problem = questions.filter(pk=judge.next_gold_id).first()

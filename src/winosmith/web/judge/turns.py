@@ -80,18 +80,11 @@ def lease_next_problem(person: Person, judge: Judge | None = None) -> Slot | Non
         problem = slot.problem
         local, whole = map(text.split_words, (get_local_context(problem), problem.sentence))
         is_partial = len(local) < len(whole)
-        mark_seen(person, [slot], spent=not (is_partial and needs_local_answer(slot)))
+        mark_seen(person, [problem], spent=not (is_partial and needs_local_answer(slot)))
         slot.shown = list(range(len(problem.options)))
         secrets.SystemRandom().shuffle(slot.shown)
-        # A gold question's slot is created on demand.
-        slot.save(update_fields=_LEASE_FIELDS if slot.pk else None)
+        slot.save()  # a gold question's slot is created on demand
         return slot
-
-
-_LEASE_FIELDS = (
-    *("holder", "taken_at", "lease_until", "local_choice", "local_at", "local_seconds"),
-    *("ref", "shown"),
-)
 
 
 def lock_judge(person: Person) -> Judge:
@@ -340,14 +333,11 @@ def count_answers_and_find_undoable(person: Person) -> tuple[int, str | None]:
 
 
 _LAST_ANSWER = """
-    SELECT slot.id, ref, answered_at, gold, excluded, (
-        SELECT state FROM problems_problem problem WHERE problem.id = slot.problem_id
-    ) AS state, (
-        SELECT COUNT(*) FROM judge_slot own
-        WHERE own.holder_id = slot.holder_id AND own.answered_at IS NOT NULL
-    ) AS judged
-    FROM judge_slot slot WHERE holder_id = %s AND answered_at IS NOT NULL AND NOT open
-    ORDER BY answered_at DESC LIMIT 1
+    SELECT slot.*, problem.state, (SELECT COUNT(*) FROM judge_slot own
+        WHERE own.holder_id = slot.holder_id AND own.answered_at IS NOT NULL) AS judged
+    FROM judge_slot slot JOIN problems_problem problem ON problem.id = slot.problem_id
+    WHERE slot.holder_id = %s AND slot.answered_at IS NOT NULL AND NOT slot.open
+    ORDER BY slot.answered_at DESC LIMIT 1
 """
 
 

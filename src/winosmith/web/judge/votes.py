@@ -192,13 +192,7 @@ def decide_by_votes(
         problem.save(update_fields=changed)
         chosen = Counter(response.choice for response in cast if response.purpose == "validate")
         counts = ",".join(map(str, sorted(chosen.values(), reverse=True)))
-        verdict = Verdict(problem=problem, counts=counts, valid=not dropped)
-        Verdict.objects.bulk_create(
-            [verdict],
-            update_conflicts=True,
-            unique_fields=["problem"],
-            update_fields=["counts", "valid", "at"],
-        )
+        Verdict(problem=problem, counts=counts, valid=not dropped).save()
 
 
 def get_vote_rules() -> VoteRules:

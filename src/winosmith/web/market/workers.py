@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import exclude_paid_votes
-from winosmith.web.judge.models import Judge, Seen, Skip, Slot, get_block_key
+from winosmith.web.judge.models import Judge, Seen, Skip, Slot, mark_seen
 from winosmith.web.judge.trust import get_askable_questions, get_judge_on_hold, is_stopped
 from winosmith.web.judge.turns import get_current_slot, make_idle_judge_context
 from winosmith.web.judge.votes import return_slot
@@ -434,16 +434,9 @@ def _mark_as_read(
     person: Person, earlier: list[Participation], excluded: Collection[int] = ()
 ) -> None:
     others = [one.person_id for one in earlier]
-    rows = [
-        Seen(person=person, block=row.block, twin_id=row.twin_id, problem_id=row.problem_id)
-        for row in Seen.objects.filter(person__in=others).exclude(twin__in=excluded)
-    ]
-    wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
-    rows += [
-        Seen(person=person, block=get_block_key(half), twin_id=half.twin_id, problem_id=half.pk)
-        for half in wrote
-    ]
-    Seen.objects.bulk_create(rows, ignore_conflicts=True)
+    read = Seen.objects.filter(person__in=others).exclude(twin__in=excluded).values("problem")
+    known = Q(pk__in=read) | Q(twin__contributor__in=others)
+    mark_seen(person, Problem.objects.filter(known))
 
 
 def _find_training_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
