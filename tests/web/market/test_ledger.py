@@ -230,10 +230,8 @@ def test_payment_far_above_the_reward_is_not_recorded(db, tmp_path):
     made, _ = m.study(1, provider="generic")
     m.working(made)
     file = tmp_path / "x.csv"
-    rows = "".join(f"{m.worker(n)},approved,250
-" for n in (1, 2))
-    file.write_text(f"worker,status,paid
-{rows}")
+    rows = "".join(f"{m.worker(n)},approved,250\n" for n in (1, 2))
+    file.write_text(f"worker,status,paid\n{rows}")
     what = "paid is 250.00, far above the reward of 2.00 GBP"
     found = reconcile(made, file)
     assert [(line, what in doubt) for line, doubt in found.doubts] == [(2, True), (3, True)]

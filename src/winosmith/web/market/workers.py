@@ -19,7 +19,7 @@ from cryptography.fernet import InvalidToken
 from django import template
 from django.conf import settings
 from django.db import IntegrityError
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Max, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
