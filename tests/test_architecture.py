@@ -345,8 +345,8 @@ def _importers() -> dict[str, set[str]]:
     return found
 
 
-SIBLINGS = ("data", "formats", "answers", "cli")
-"""Folders with one file per container, format, source or command."""
+SIBLINGS = ("data", "formats", "answers", "cli", "web/api")
+"""Folders with one file per container, format, source, command or part of the API."""
 
 OF_DJANGO = ("models", "views", "urls", "admin")
 
@@ -364,10 +364,10 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 347,
-    "lines": 98_220,
-    "folders": 37,
-    "lines of imports": 6_210,
+    "files": 360,
+    "lines": 101_045,
+    "folders": 38,
+    "lines of imports": 6_435,
     "modules that one module beside them imports and no other": 5,
 }
 """Limits on the current size, without migrations.

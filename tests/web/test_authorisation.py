@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from tests.web import world as w
+from tests.web.api import visits as api
 from tests.web.forms import form, none, ref
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
@@ -197,6 +198,7 @@ ROUTES: list[Row] = [
     *rounds.ROUTES,
     *market.ROUTES,
     *run.ROUTES,
+    *api.ROUTES,
 ]
 
 

@@ -12,6 +12,7 @@ from django.test import Client
 from tests.web.hostile import TEXTS, Page
 from tests.web.world import taken_back
 from winosmith.topics import Topic
+from winosmith.web.api import app
 from winosmith.web.people.accounts import invite
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import save_agreement
@@ -128,6 +129,17 @@ def test_download_has_a_fixed_name_and_type(filled, visit):
         assert answer["X-Content-Type-Options"] == "nosniff"
         for line in answer.getvalue().splitlines():
             json.loads(line)
+
+
+def test_logged_path_is_escaped_into_one_line(site, visit, caplog, monkeypatch):
+    """The API's error is JSON without details."""
+    monkeypatch.setattr(app, "resolver", None)
+    client = visit()
+    client.raise_request_exception = False
+    answer = client.get("/api/v1/problems/x%0AERROR%20forged%1B%5B2J/")
+    assert (answer.status_code, answer["Content-Type"]) == (500, "application/problem+json")
+    assert "resolve" not in answer.text
+    assert caplog.messages == [r"Internal Server Error: /api/v1/problems/x\nERROR forged\x1b[2J/"]
 
 
 def test_log_contains_the_route_instead_of_a_secret_link(db, visit, caplog):

@@ -187,7 +187,7 @@ def test_log_contains_no_personal_data(served):
     site.stop()
     assert site.log().startswith(site.printed)
     (line,) = site.log().removeprefix(site.printed).splitlines()
-    assert "WARNING winosmith.web.pages: refused the Host header 'ann.example.org'" in line
+    assert "WARNING winosmith.web.api.views: refused the Host header 'ann.example.org'" in line
     assert "secret-of-ann" not in line
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.web import world as w
+from tests.web.api import visits as api
 from tests.web.making import single, vote
 from tests.web.market import visits as market
 from tests.web.rounds import visits as rounds
@@ -297,6 +298,7 @@ NO_PAGE = {
     "judge:undo": "leads to judge:turn",
     "moderate:job": "a part of moderate:batch and moderate:person",
     "take:count": "leads to take:round",
+    **api.NO_PAGE,
 }
 """Routes that show no page of their own, and what they do instead."""
 

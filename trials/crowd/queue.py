@@ -70,6 +70,7 @@ PAGES = {
     "page: perturb": "/perturb/",
     "page: families": "/families/",
     "page: models": "/models/",
+    "API: problems": "/api/v1/problems",
 }
 
 AUTHORS = {

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from django import forms, template
 from django.conf import settings
-from django.core.exceptions import DisallowedHost, SuspiciousOperation
+from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Page
 from django.db import InterfaceError, OperationalError
 from django.db.models import QuerySet
@@ -252,33 +252,6 @@ def make_bar_chart(
 
 def _to_svg_y(height: float) -> float:
     return round(HEIGHT - _BOTTOM - height, 2)
-
-
-def handle_bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return status 400 for a malformed request.
-
-    Examples: a URL with NUL, a wrong Host header, a form with too many fields.
-    """
-    wrong = ""
-    if isinstance(exception, DisallowedHost):
-        host = ascii(request.headers.get("Host", "")[:100])
-        if host not in _wrong_hosts and len(_wrong_hosts) < 20:
-            _wrong_hosts.add(host)
-            logging.getLogger(__name__).warning(
-                "refused the Host header %s: set the site's URL with `winosmith serve "
-                "--public-url`",
-                host,
-            )
-        wrong = _(
-            "This site does not answer requests for the host in this request's Host header. If you "
-            "run the site, set its host with `winosmith serve --public-url`; the log shows this "
-            "host."
-        )
-    return HttpResponse(render_to_string("400.html", {"wrong": wrong}), status=400)
-
-
-_wrong_hosts: set[str] = set()
-"""Invalid hosts that this process has logged: at most 20, because clients can send any number."""
 
 
 RETRY_SECONDS = 5

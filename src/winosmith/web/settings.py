@@ -29,6 +29,7 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
+    "ninja",  # for its page about the API, with Swagger UI
     # Sorted from the lowest layer up. Hooks run in this order; hooks that hide or erase data run in
     # reverse.
     "winosmith.web.people.Config",
@@ -44,6 +45,7 @@ INSTALLED_APPS = [
     "winosmith.web.write.Config",
     "winosmith.web.rounds.Config",
     "winosmith.web.run.Config",
+    "winosmith.web.api",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import URLPattern, include, path
+from django.urls import URLPattern, include, path, re_path
 from django.views.generic import TemplateView
 from django.views.i18n import set_language
 
+from winosmith.web.api import views as api
 from winosmith.web.families import lists, views as families
 from winosmith.web.judge import views as judge
 from winosmith.web.market import views as market
@@ -21,8 +22,8 @@ from winosmith.web.run import views as run
 from winosmith.web.take import views as take
 from winosmith.web.write import views as write
 
-handler400 = "winosmith.web.pages.handle_bad_request"
-handler500 = "winosmith.web.pages.handle_error"
+handler400 = "winosmith.web.api.views.handle_bad_request"
+handler500 = "winosmith.web.api.views.handle_error"
 
 AREAS: dict[str, list[URLPattern]] = {
     "read": [
@@ -124,6 +125,12 @@ AREAS: dict[str, list[URLPattern]] = {
         path("round/<slug:name>/report/", rounds.show_report, name="report"),
         path("round/<slug:name>/build-report/", rounds.show_build_report, name="build_report"),
         path("round/<slug:name>/<str:which>", rounds.download_file, name="file"),
+    ],
+    "api": [
+        path("", api.show_operations, name="index"),
+        path("openapi.json", api.send_description, name="openapi-json"),  # as ninja calls it
+        # `<path:rest>` does not match a newline, for which Django would return an HTML page.
+        re_path(r"^v1/(?P<rest>[\s\S]+)\Z", api.handle_request, name="v1"),
     ],
     "market": [
         path("", market.show_work, name="work"),

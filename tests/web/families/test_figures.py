@@ -113,6 +113,10 @@ def test_list_counts_ties_like_the_page_of_a_family(database, visit, options):
     assert f"alpha: {share} of 2 incorrect" in page
     assert "(2 ties)" in page
     assert "has not answered" not in page
+    (told,) = visit().get("/api/v1/families").json()["items"]
+    assert told["errors"][0] == {
+        "model": "alpha", "wrong": one.results[alpha.pk]["wrong"], "answered": 2, "ties": 2,
+    }  # fmt: skip
 
 
 def test_error_depths_of_public_data_equal_those_of_the_page(db):

@@ -12,6 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.web import growing
+from tests.web.api import calling
 from tests.web.conftest import BOTH
 from winosmith.web import _cache, exporting
 from winosmith.web._lock import writing
@@ -200,6 +201,18 @@ def _find_words_on_pages(client: Any, path: str) -> set[str]:
     return said
 
 
+def _find_words_in_api(path: str) -> set[str]:
+    """Return the words on all pages of a list of the API."""
+    said: set[str] = set()
+    after: str | None = ""
+    while after is not None:
+        answer = calling.get(f"{path}{'&' if '?' in path else '?'}after={after}")
+        assert answer.status_code == 200, answer.content
+        said |= _find_words(answer.content)
+        after = answer.json()["next"]
+    return said
+
+
 def _find_pages(client: Any, world: World, path: str) -> set[str]:
     """Return the words of the problems that have such a page."""
     refs = {word: row.ref for word, row in world.words.items()}
@@ -216,6 +229,10 @@ def _lists(client: Any, reader: Any, world: World, folder: Path) -> Iterator[tup
     yield "problem pages", _find_pages(client, world, "/problems/{}/")
     yield "perturb", _find_words_on_pages(client, "/perturb/?kind=")
     yield "perturb a problem", _find_pages(reader, world, "/perturb/{}/")
+    yield "API list", _find_words_in_api("problems")
+    yield "API search", _find_words_in_api("problems?q=cup")
+    yield "API problems", {w for w, row in world.words.items()
+                           if calling.get(f"problems/{row.ref}").status_code == 200}  # fmt: skip
     for name in FILES:
         if found := _find_words(_get_body(client, f"/download/{name}?fitting=1")):
             yield name, found
@@ -233,6 +250,7 @@ def _versions(client: Any, world: World) -> Iterator[tuple[str, set[str]]]:
     words = {row.pk: word for word, row in world.words.items()}
     yield "tree", {words[row] for row in tree.rows.tolist()}
     yield "public in the tree", {words[row] for row in tree.rows[tree.public].tolist()}
+    yield "API versions", _find_words_in_api(f"families/{world.root.ref}/versions")
     yield "families' data", _find_words(_get_body(client, "/families/data/problems.jsonl"))
     said = _get_body(client, "/families/data/alpha.jsonl")
     yield "predictions", {word for row, word in words.items()
@@ -257,6 +275,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "whole twins", found["twins"], whole
     yield "domains", sum(found["domains"].values()), public
     yield "perturbed", found["perturbed"], versions
+    yield "API", calling.get("figures").json()["problems"], public
     (family,) = list_families()
     yield "versions of a family", family.versions, versions
     yield "fooling", family.error_count, versions
@@ -273,7 +292,7 @@ def test_every_surface_shows_exactly_the_public_problems(world, visit, bob, tmp_
     shown = dict(_lists(client, visit(bob), world, tmp_path))
     law = world.public
     assert {name: found ^ law for name, found in shown.items() if found != law} == {}
-    assert len(shown) == 12
+    assert len(shown) == 15
     grown = dict(_versions(client, world))
     expected = world.versions | {"zq0000r"}
     assert {name: found ^ expected for name, found in grown.items() if found != expected} == {}

@@ -1,0 +1,1 @@
+"""The API: programs read the site's public data."""
