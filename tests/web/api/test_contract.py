@@ -131,7 +131,7 @@ def _perturb(person: Any, root: Problem, parents: str) -> list[str]:
         place = Position.for_new_version(person, Problem.objects.get(ref=refs[int(parent)]))
         form = {"sentence": root.sentence.replace("cup", f"very {n} cup", 1), "answer": "0"}
         form |= {f"option_{k}": option for k, option in enumerate(root.options, 1)}
-        refs.append(create_version(place, SentenceInput.from_form(form, 2), new_key()).ref)
+        refs.append(create_version(place, SentenceInput.from_form(form, 2), new_key()))
     return refs[1:]
 
 
