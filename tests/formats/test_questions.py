@@ -306,12 +306,14 @@ def test_decimal_zeros_of_keys_are_ignored(end, tmp_path):
     assert formats.read(written(tmp_path, records)).answers == (0, 1, 2, 3) * 2
 
 
-@pytest.mark.parametrize("labels", ["BACD", "ACDE", "1324", "ABCD", "FGHJ", "أبتث", "イロハニ"])
-def test_labels_in_another_order_are_noted(labels, tmp_path):
-    """A letter in a file of answers could mean the label or the position of a choice."""
+@pytest.mark.parametrize("labels", ["BACD", "1324", "دجبأ", "ABCD", "FGHJ", "أبتث", "イロハニ"])
+def test_choices_are_put_in_the_order_of_their_labels(labels, tmp_path):
+    """Otherwise, a letter in a file of answers could mean the label or the position of a choice."""
     choices = {"text": [*"wxyz"], "label": [*labels]}
     records = [{"question": f"{n}?", "choices": choices, "answer": labels[2]} for n in range(4)]
     found = formats.scan(written(tmp_path, records))
-    assert [one.answer for one in found.problems] == [2] * 4
-    note = f"another order or with gaps, such as {', '.join(labels)}; letters in files of answers"
-    assert any(note in one for one in found.notes) == (labels in ("BACD", "ACDE", "1324"))
+    order = {"BACD": "xwyz", "1324": "wyxz", "دجبأ": "zyxw"}.get(labels, "wxyz")
+    assert [one.options for one in found.problems] == [(*order,)] * 4
+    assert [one.options[one.answer] for one in found.problems] == ["y"] * 4
+    note = f"labelled in another order, such as {', '.join(labels)}; they are put in the order of"
+    assert any(note in one for one in found.notes) == (order != "wxyz")

@@ -46,6 +46,17 @@ def test_row_numbers_are_those_of_excel(tmp_path):
     assert [one.place.position for one in found.bad] == ["row 5"]
 
 
+@pytest.mark.parametrize("hidden", [[], [3], [1, 3, 7]])
+def test_hidden_rows_are_noted(hidden, tmp_path):
+    """Excel hides the rows that a filter excludes. Hidden headers and empty rows don't count."""
+    hide = lambda book: [setattr(book.active.row_dimensions[n], "hidden", True) for n in hidden]
+    path = save_book(tmp_path, [HEADER, Q1, Q2], hide)
+    found = formats.scan(path)
+    assert [one.id for one in found.problems] == ["q1", "q2"]
+    note = "the sheet hides 1 row, such as row 3; hidden rows are read like the others"
+    assert any(note in one for one in found.notes) == bool(hidden)
+
+
 def test_values_are_read_as_in_a_csv_file(tmp_path):
     """Integers have no point, dates and times are ISO 8601, booleans are true and false."""
     values = (2.0, 2.5, True, date(2026, 11, 28), datetime(2026, 11, 28, 9, 30), time(9, 30))

@@ -87,7 +87,10 @@ def read(
     found: dict[str, Answers] = {}
 
     def open_file(path: data.Readable) -> AnswerFile:
-        return AnswerFile(data.read(path, encoding=encoding), dataset, columns, chosen, {*omitted})
+        rows = data.read(path, encoding=encoding)
+        for note in rows.notes:
+            warnings.warn(f"{rows.path}: {note}", formats.ReadingNote, stacklevel=5)
+        return AnswerFile(rows, dataset, columns, chosen, {*omitted})
 
     for source in path if is_list else [path]:
         for file, answers in _read_files(source, open_file):

@@ -42,6 +42,7 @@ class Rows:
         source: the text; None for a table or for several containers.
         parts: the containers, if there are several.
         header: the column names of delimited text; None for other containers.
+        notes: sentences about rows that users may not expect.
     """
 
     path: str
@@ -50,6 +51,7 @@ class Rows:
     source: Source | None = field(default=None, repr=False)
     parts: tuple[Rows, ...] = field(default=(), repr=False)
     header: tuple[str, ...] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Row[Record]]:
         return self.read()
@@ -159,15 +161,17 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
     if len(parts) == 1:
         return parts[0]
-    return Rows(path, parts[0].kind, partial(chain.from_iterable, parts), parts=tuple(parts))
+    notes = tuple(f"{part.path}: {note}" for part in parts for note in part.notes)
+    read_all = partial(chain.from_iterable, parts)
+    return Rows(path, parts[0].kind, read_all, parts=tuple(parts), notes=notes)
 
 
 def _open_file(file: File, encoding: str | None) -> Rows:
     if _tables.is_columnar_file(file.raw):
         return Rows(file.path, "table", lambda: _tables.read_columns(file))
     if file.raw.startswith(_bytes.ZIP):  # a workbook, because other archives are already unpacked
-        path, header, rows = read_sheet(file)
-        return Rows(path, "delimited", lambda: iter(rows), header=header)
+        path, header, rows, notes = read_sheet(file)
+        return Rows(path, "delimited", lambda: iter(rows), header=header, notes=notes)
     return _open_source(Source(file.path, file.raw, encoding))
 
 

@@ -3,6 +3,7 @@
 A sheet is read like a CSV file, but with Excel's row numbers. If several visible sheets have data,
 name one of them, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column
 names; later empty rows are skipped. The value of a merged cell is repeated in each of its rows.
+Hidden rows are read, too, with a note.
 Formulas have the values that Excel saved; a row is a bad record if a formula in it has no value, or
 if it has an error such as `#REF!`. Dates are converted to ISO 8601 strings.
 """
@@ -25,6 +26,7 @@ from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._source import Place, Row
 from winosmith.data._tables import format_cell, to_plain
 from winosmith.errors import FormatError, require
+from winosmith.text import format_count
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 """Pattern of a workbook's path with a sheet, such as "quiz.xlsx#Level 1"."""
@@ -32,6 +34,8 @@ SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
 _MAX_ROWS = 1 << 20
 
 _MERGES = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
+
+_HIDDEN_ROW = re.compile(rb'<row [^>]*?\br="([0-9]{1,7})"[^>]*? hidden="(?:1|true)"')
 
 _FORMULA_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
@@ -54,8 +58,10 @@ def strip_sheet(path: str) -> str:
 Grid = list[list[Any]]
 
 
-def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
-    """Return the path, the header and the rows of a sheet, with cells as text.
+def read_sheet(
+    file: File,
+) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]], tuple[str, ...]]:
+    """Return the path, the header and the rows of a sheet, with cells as text, and notes.
 
     The path of the workbook may end in "#" and the name of a sheet.
     """
@@ -63,7 +69,7 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and data validation are skipped
-            path, grid, formulas = _read_sheet(file, openpyxl)
+            path, grid, formulas, hidden = _read_sheet(file, openpyxl)
     except FormatError:
         raise
     except _DAMAGE_ERRORS as error:
@@ -89,10 +95,14 @@ def read_sheet(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             reason += "" if value else "; open the file in a spreadsheet program and save it"
             row = row._replace(values=None, reason=reason)
         rows.append(row)
-    return path, tuple(names), rows
+    hidden &= {row.place.number for row in rows}
+    what = f"the sheet hides {format_count(len(hidden), 'row')}, such as row {min(hidden, default=0)}"
+    notes = (f"{what}; hidden rows are read like the others, so delete unwanted ones",)
+    return path, tuple(names), rows, notes if hidden else ()
 
 
-def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
+def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid, set[int]]:
+    """Return the path, the values and formulas of a sheet, and the numbers of its hidden rows."""
     found = SHEET.fullmatch(file.path)
     path, wanted = found.groups() if found else (file.path, "")
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True, data_only=True)
@@ -122,10 +132,11 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if position < len(row)]
         for row in merged[1:]:
             row[position] = merged[0][position]
+    hidden = {*map(int, _HIDDEN_ROW.findall(xml))}
     if b"<f" not in xml:
-        return file.path, grid, []
+        return file.path, grid, [], hidden
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_iterate_sheet_rows(book[names[0]], file)]
+    return file.path, grid, [*_iterate_sheet_rows(book[names[0]], file)], hidden
 
 
 def _iterate_sheet_rows(sheet: Any, file: File) -> Iterator[list[Any]]:

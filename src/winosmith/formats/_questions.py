@@ -150,11 +150,17 @@ def read_questions(
         drafts = [draft for draft in drafts if draft.reason is None]
     else:
         notes += _remove_markers(drafts)
-    if odd := [draft for draft in drafts if _are_out_of_order(draft.labels)]:
-        notes.append(
-            f"the choices of {len(odd):,} questions are labelled in another order or with gaps, "
-            f"such as {', '.join(odd[0].labels)}; letters in files of answers mean positions"
-        )
+    located = [(draft.labels, sorted(at), [*at]) for draft in drafts
+               if draft.labels != draft.options and (at := _locate_labels(draft.labels))]  # fmt: skip
+    for how, odd in (
+        ("in another order, such as {}; they are put in the order of their labels",
+         [one for one, order, at in located if at != order == [*range(len(at))]]),
+        ("with gaps, such as {}; letters in files of answers mean positions",
+         [one for one, order, at in located if order != [*range(len(at))]]),
+    ):  # fmt: skip
+        if odd:
+            listed = ", ".join(odd[0])
+            notes.append(f"the choices of {len(odd):,} questions are labelled {how.format(listed)}")
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
     kind = columns.answer_is or _detect_kind(drafts)
@@ -478,11 +484,15 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
 
 
 @lru_cache(1000)
-def _are_out_of_order(labels: Sequence[str]) -> bool:
-    """Return whether labels with the first letter or number of a series are not in its order."""
-    orders = [[*map(own.index, labels)] for own in SERIES if {*labels} <= {*own}]
-    is_series = len({*labels}) == len(labels) and any(0 in order for order in orders)
-    return is_series and [*range(len(labels))] not in orders
+def _locate_labels(labels: Sequence[str]) -> tuple[int, ...]:
+    """Return the labels' 0-based positions in their series, or () if they don't begin one.
+
+    >>> _locate_labels(("A", "D", "C", "B")), _locate_labels(("A", "C")), _locate_labels(("F", "G"))
+    ((0, 3, 2, 1), (0, 2), ())
+    """
+    found = [tuple(map(own.index, labels)) for own in SERIES if {*labels} <= {*own}]
+    found = [at for at in found if 0 in at and len({*at}) == len(at)]
+    return min(found, key=lambda at: (max(at), at), default=())
 
 
 _SCALAR = (str, int, float)
@@ -504,12 +514,16 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
             f"the answer {draft.answer!r} names none of the {len(draft.options)} choices; the "
             f"file's answers are {KINDS[kind]}"
         )
+    options, order = draft.options, _locate_labels(draft.labels)
+    if options != draft.labels and sorted(order) == [*range(len(options))]:
+        options = tuple(options[order.index(at)] for at in range(len(order)))
+        answer = None if answer is None else order[answer]
     extra = {
         keys[name]: value if isinstance(value, _SCALAR) else data.format_cell([value])
         for name, value in draft.extra.items() if value is not None and value != ""
     }  # fmt: skip
     return Problem(
-        draft.id, draft.question, draft.options, answer, draft.twin_id,
+        draft.id, draft.question, options, answer, draft.twin_id,
         extra=Extra(extra), blank=draft.blank,
     )  # fmt: skip
 

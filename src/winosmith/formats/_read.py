@@ -157,7 +157,9 @@ def scan(
                 rows.path,
             )
         format_name = QUESTIONS.name
+    own_notes = rows.notes
     known, rows, notes = detect(rows, format_name)
+    notes += own_notes
     roles = ColumnRoles(known.name, id=columns.id)
     if known is QUESTIONS:
         read = report_progress(rows, rows.source, on_progress, PARSED_FRACTION)
