@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Claim, Dataset, Edit, Extra, Lineage, Origin, Problem
+from winosmith.dataset import ColumnRoles
 from winosmith.errors import DataError, ProblemError
 from winosmith.testing import make_twins
 
@@ -91,6 +92,14 @@ def test_problems_are_found_by_row_slice_and_id():
         dataset.row("z")
     with pytest.raises(DataError, match="the id 'a' occurs twice"):
         Dataset([*dataset, dataset[0]])
+
+
+def test_parts_of_a_data_set_keep_its_roles_and_kind_of_ids():
+    whole = Dataset(make_twins(2), "a", ColumnRoles("csv"), is_numbered=True)
+    dropped = whole.drop({1: "long"}, "length")
+    for part in (whole[1:], whole.select([2], "b"), dropped.kept, dropped.input(), whole.blind()):
+        assert (part.roles, part.is_numbered) == (whole.roles, True)
+    assert whole.select([2], "b").name == "b"
 
 
 def test_family_is_a_root_and_its_descendants():

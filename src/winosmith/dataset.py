@@ -91,7 +91,7 @@ class Dataset(Sequence[Problem]):
     def __getitem__(self, index: slice) -> Dataset: ...
     def __getitem__(self, index: int | slice) -> Problem | Dataset:
         if isinstance(index, slice):
-            return Dataset(self.problems[index], self.name)
+            return self.with_problems(self.problems[index])
         return self.problems[index]
 
     def __len__(self) -> int:
@@ -177,11 +177,12 @@ class Dataset(Sequence[Problem]):
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
         """Return a data set with the problems in the given rows, in the given order."""
-        return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
+        return self.with_problems((self.problems[row] for row in rows), name)
 
-    def with_problems(self, problems: Iterable[Problem]) -> Dataset:
+    def with_problems(self, problems: Iterable[Problem], name: str | None = None) -> Dataset:
         """Return these problems as a data set with this one's name, roles and kind of ids."""
-        return Dataset(problems, self.name, self.roles, is_numbered=self.is_numbered)
+        name = self.name if name is None else name
+        return Dataset(problems, name, self.roles, is_numbered=self.is_numbered)
 
     def blind(self) -> Dataset:
         """Return a copy for solvers, without answers or `extra`."""
@@ -202,7 +203,7 @@ class Dataset(Sequence[Problem]):
         if missing:
             raise DataError(f"there is no row {missing[0]} to drop; there are {len(self)} rows")
         return Filtered(
-            Dataset((p for row, p in enumerate(self.problems) if row not in reasons), self.name),
+            self.select(row for row in range(len(self)) if row not in reasons),
             tuple(Dropped(self.problems[row], stage, reasons[row], row) for row in sorted(reasons)),
         )
 
@@ -252,4 +253,4 @@ class Filtered:
         taken = {entry.row: entry.problem for entry in self.dropped}
         kept = iter(self.kept)
         rows = range(len(self.kept) + len(taken))
-        return Dataset((taken[row] if row in taken else next(kept) for row in rows), self.kept.name)
+        return self.kept.with_problems(taken[row] if row in taken else next(kept) for row in rows)

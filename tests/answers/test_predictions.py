@@ -1,6 +1,7 @@
 """Prediction files: round trips and refused files."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,19 @@ def test_choice_may_be_a_whole_float(tmp_path):
     found = answers.read_predictions(path).predictions
     assert [one.choice for one in found] == [1, None]
     assert isinstance(found[0].choice, int)
+
+
+@pytest.mark.parametrize("choices", [[1, 2, 1], [1, 0, 2]])
+def test_choices_without_0_are_noted(choices, tmp_path):
+    """They may count from 1, even if the last number does not occur either."""
+    items = Dataset(Problem(f"q{at}", "Why?", tuple("abcd"), 0, blank=None) for at in range(3))
+    path, note = tmp_path / "m.jsonl", "no 'choice' is 0, although they are read as counted from 0"
+    records = [{"id": one.id, "choice": at} for one, at in zip(items, choices, strict=True)]
+    path.write_text("\n".join(map(json.dumps, records)), "utf-8")
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        assert [one.choice for one in answers.read(path, items)["m"].predictions] == choices
+    assert any(note in str(one.message) for one in issued) == (0 not in choices)
 
 
 def test_choices_that_count_from_1_are_refused(tmp_path):

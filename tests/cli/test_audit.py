@@ -122,6 +122,12 @@ def doubted(cli: Cli) -> str:
     return f"quiz.csv {QUICK} --answers answers.csv"
 
 
+def test_suspects_are_located(doubted, cli):
+    assert "q4 (quiz.csv:6) " in cli(f"audit {doubted}")
+    (split,) = cli.told(f"audit {doubted}")["splits"].values()
+    assert [one["place"] for one in split["answers"]["suspects"]] == ["quiz.csv:6", "quiz.csv:9"]
+
+
 def test_suspects_are_sent_to_judges_of_a_site(
     doubted,
     prepared_site,  # noqa: F811

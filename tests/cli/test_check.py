@@ -66,6 +66,12 @@ def test_questions_without_a_blank_are_reported_as_unchecked(cli):
     assert cli.told("check asked.jsonl")["rules_used"]["applied_to"] == 0
 
 
+def test_json_locates_the_examples_of_broken_rules(twins, cli):
+    rules = cli.told("check twins.jsonl --length 1 2 --examples 1")["rules"]
+    (example,) = next(rule for rule in rules if rule["rule"] == "length")["examples"]
+    assert example["places"] == [f"twins.jsonl:{twins.row(name) + 1}" for name in example["ids"]]
+
+
 def test_each_rule_has_an_option(twins, cli):
     plain = cli.told("check twins.jsonl --votes votes.csv")["signature"]
     for arguments, expected in [

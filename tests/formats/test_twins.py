@@ -215,6 +215,12 @@ def test_pair_by_column_makes_twins_of_rows_with_equal_values():
     assert (found[0].twin_id, found[2].twin_id) == ("a", None)
 
 
+def test_pair_by_twin_id_uses_the_own_column_of_the_format():
+    data = make_twins(2).problems
+    table = as_csv(data, twin_id=lambda at: "pqqp"[at])
+    assert read(table, pair_by="twin_id").twins == read(table).twins == ((0, 3), (1, 2))
+
+
 def test_pair_by_key_overrides_the_ids_of_winogrande():
     lines = [json.loads(line) for line in as_winogrande(make_twins(2).problems).splitlines()]
     for at, record in enumerate(lines):

@@ -49,7 +49,11 @@ def test_row_numbers_are_those_of_excel(tmp_path):
 @pytest.mark.parametrize("hidden", [[], [3], [1, 3, 7]])
 def test_hidden_rows_are_noted(hidden, tmp_path):
     """Excel hides the rows that a filter excludes. Hidden headers and empty rows don't count."""
-    hide = lambda book: [setattr(book.active.row_dimensions[n], "hidden", True) for n in hidden]
+
+    def hide(book):
+        for number in hidden:
+            book.active.row_dimensions[number].hidden = True
+
     path = save_book(tmp_path, [HEADER, Q1, Q2], hide)
     found = formats.scan(path)
     assert [one.id for one in found.problems] == ["q1", "q2"]

@@ -164,6 +164,15 @@ def _run(folder: Path, split: Split, settings: TrainingSettings = TWO_EPOCHS) ->
     return Run(folder, asked[0], asked[1], settings, "cpu")
 
 
+def test_lists_of_problems_are_read_like_data_sets(learnable):
+    """Problems and claims in one list are refused."""
+    problems = learnable[0].problems
+    assert read_questions([*problems], "use").digest == learnable[0].digest
+    claims = [Claim("c", "The _ fell.", "It", True)]
+    with pytest.raises(DataError, match="there are both problems and claims to use"):
+        read_questions([*problems, *claims], "use")
+
+
 def _weights(network: Any) -> np.ndarray:
     return np.concatenate([w.detach().numpy().ravel() for w in network.parameters()])
 

@@ -15,6 +15,7 @@ published with a test set, and users can check it even if they don't have the an
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from winosmith import data
+from winosmith import data, formats
 from winosmith._version import __version__
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
@@ -131,6 +132,13 @@ def read(file: AnswerFile) -> list[Answers]:
             f"'choice' must count from 0, but no choice is 0, and the choice {beyond.choice} of "
             f"{beyond.problem_id!r} is out of range. If the choices count from 1, rename the "
             "column to 'prediction'; otherwise, write letters"
+        )
+    if chosen and all(one.choice for one in chosen) and not header.predictions:
+        warnings.warn(
+            f"{file.path}: no 'choice' is 0, although they are read as counted from 0; if they "
+            "count from 1, rename the column to 'prediction'",
+            formats.ReadingNote,
+            stacklevel=3,
         )
     name = header.predictions or file.rows.name
     return [Answers(tuple(found.values()), name, header.parameters, header.data)]

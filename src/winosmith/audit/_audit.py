@@ -268,8 +268,12 @@ def audit(
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
         models = triage(items, answers, seed=how.seed) if answers is not None else None
+        own_places = (places or {}).get(name, {})
         if models and answers and not models.models:
             models = None  # they answered another split
+        elif models and own_places:
+            located = [replace(one, place=str(own_places[one.id])) for one in models.suspects]
+            models = replace(models, suspects=tuple(located))
         parts.append(
             SplitAudit(
                 name,
@@ -280,7 +284,7 @@ def audit(
                 found,
                 tuple((refused or {}).get(name, ())),
                 models,
-                (places or {}).get(name, {}),
+                own_places,
             )
         )
     if answers and not any(part.triage for part in parts):

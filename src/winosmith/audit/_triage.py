@@ -43,6 +43,7 @@ class Suspect(Result):
         models: number of models that agree.
         proposed: text of the proposed key; None if there is none.
         key: text of the item's key.
+        place: location of the item, such as "quiz.jsonl:12"; None if unknown.
     """
 
     id: str = field(metadata=shown("item"))
@@ -51,6 +52,7 @@ class Suspect(Result):
     models: int = field(metadata=shown("models"))
     proposed: str | None = field(default=None, metadata=shown("proposed key", json=False))
     key: str = field(default="", metadata=shown("key", json=False))
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -72,7 +72,9 @@ def command(**options: Any) -> None:
     structure |= {name.replace("-", "_"): False for name in options["skip"]}
     votes = validate.VoteRules(**{of.name: options[of.name] for of in fields(validate.VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
-    dataset = _options.read_data(path)
+    contents = _options.read_contents(path)
+    dataset = formats.to_dataset(contents)
+    places = dict(zip(dataset.ids, map(str, contents.places), strict=True))
     ids = set(dataset.ids)
     needed = {
         ancestor: problem.id
@@ -98,7 +100,7 @@ def command(**options: Any) -> None:
         people = str(error)
     result = Output(
         f"{dataset.name}: checked",
-        _make_record(path, checked, people, examples),
+        _make_record(path, checked, people, examples, places),
         list(_make_sections(path, checked, responses, people, examples)),
         signature=checked.signature,
     )
@@ -135,7 +137,11 @@ def _get_ids(stage: validate.Examination, finding: validate.Finding) -> list[str
 
 
 def _make_record(
-    data: str, result: validate.ValidationResult, people: HumanAccuracy | str, examples: int
+    data: str,
+    result: validate.ValidationResult,
+    people: HumanAccuracy | str,
+    examples: int,
+    places: Mapping[str, str],
 ) -> dict[str, Any]:
     return {
         "data": data,
@@ -148,8 +154,9 @@ def _make_record(
                 "rule": rule,
                 **dict(zip(("checked", "not_checked", "broken"), counts, strict=True)),
                 "examples": [
-                    {"ids": _get_ids(stage, found), "detail": found.detail}
+                    {"ids": ids, "places": [*map(places.get, ids)], "detail": found.detail}
                     for found in findings[:examples]
+                    for ids in [_get_ids(stage, found)]
                 ],
             }
             for stage, rule, counts, findings in _iter_rules(result)

@@ -96,7 +96,9 @@ def read_sheet(
             row = row._replace(values=None, reason=reason)
         rows.append(row)
     hidden &= {row.place.number for row in rows}
-    what = f"the sheet hides {format_count(len(hidden), 'row')}, such as row {min(hidden, default=0)}"
+    what = (
+        f"the sheet hides {format_count(len(hidden), 'row')}, such as row {min(hidden, default=0)}"
+    )
     notes = (f"{what}; hidden rows are read like the others, so delete unwanted ones",)
     return path, tuple(names), rows, notes if hidden else ()
 

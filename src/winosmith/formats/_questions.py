@@ -135,8 +135,8 @@ def read_questions(
         )
     used, rows_read = plan.used_columns, list[_Draft]()
     left = _report_progress(found, _rows.PARSED_FRACTION, _rows.DRAFTED_FRACTION, on_progress)
-    for at, (place, raw, row, reason) in enumerate(left):
-        draft = _Draft(place, raw, reason, str(at))
+    for number, (place, raw, row, reason) in enumerate(left):
+        draft = _Draft(place, raw, reason, str(number))
         rows_read.append(draft)
         if row is not None:
             try:
@@ -150,13 +150,13 @@ def read_questions(
         drafts = [draft for draft in drafts if draft.reason is None]
     else:
         notes += _remove_markers(drafts)
-    located = [(draft.labels, sorted(at), [*at]) for draft in drafts
-               if draft.labels != draft.options and (at := _locate_labels(draft.labels))]  # fmt: skip
+    series = [(one.labels, sorted(at), [*at]) for one in drafts
+              if one.labels != one.options and (at := _locate_labels(one.labels))]  # fmt: skip
     for how, odd in (
         ("in another order, such as {}; they are put in the order of their labels",
-         [one for one, order, at in located if at != order == [*range(len(at))]]),
+         [one for one, order, found in series if found != order == [*range(len(order))]]),
         ("with gaps, such as {}; letters in files of answers mean positions",
-         [one for one, order, at in located if order != [*range(len(at))]]),
+         [one for one, order, _ in series if order != [*range(len(order))]]),
     ):  # fmt: skip
         if odd:
             listed = ", ".join(odd[0])

@@ -373,14 +373,18 @@ def _may_be_halves(first: Problem, second: Problem) -> bool:
 def pair_by_column(problems: ByRow, files: Sequence[Hashable], column: str) -> ByRow:
     """Return all problems, with a `twin_id` only if a column marks them as twins.
 
-    The column is an additional one or a key of `extra`. `files` contains the file of each row.
+    The column is an additional one, a key of `extra`, or `twin_id`. `files` contains the file of
+    each row.
 
     Raises:
         FormatError: there is no such column, or it forms no pairs.
     """
     listed = [*problems.values()]
-    keys = [find_extra_key(problem.extra, column) for problem in listed]
-    values = [key and problem.extra[key] for key, problem in zip(keys, listed, strict=True)]
+    values = [
+        problem.extra[key] if (key := find_extra_key(problem.extra, column)) is not None
+        else problem.twin_id if column == "twin_id" else None
+        for problem in listed
+    ]  # fmt: skip
     if all(value is None for value in values):
         columns = {key.partition(".")[2] for problem in listed for key in problem.extra}
         known = join_names(sorted(columns)) or "none"

@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from winosmith.dataset import Dataset
 from winosmith.errors import InputError, OutputError
 from winosmith.models._network import digest_weights, find_model_folder
 from winosmith.models._texts import read_questions
@@ -26,7 +25,7 @@ from winosmith.models._training import (
     write_epochs,
 )
 from winosmith.outputs import OutputFolder
-from winosmith.problem import Claim
+from winosmith.problem import Claim, Problem
 from winosmith.report import join_names
 
 RUNS, TABLE = "runs", "runs.json"
@@ -117,8 +116,8 @@ class GridResult(FinishedRun):
 
 
 def train_grid(
-    train: Dataset | Sequence[Claim],
-    dev: Dataset | Sequence[Claim],
+    train: Sequence[Problem] | Sequence[Claim],
+    dev: Sequence[Problem] | Sequence[Claim],
     *,
     model: str | Path,
     out: str | Path,

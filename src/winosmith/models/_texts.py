@@ -266,7 +266,7 @@ class Questions:
 
 
 def read_questions(
-    items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
+    items: Sequence[Problem] | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
     """Convert problems or claims to questions, and check that they can be used.
 
@@ -278,11 +278,14 @@ def read_questions(
     """
     if not len(items):
         raise DataError(f"there are no problems to {purpose}")
+    claims = [one for one in items if isinstance(one, Claim)]
+    if 0 < len(claims) < len(items):
+        raise DataError(f"there are both problems and claims to {purpose}")
+    if not claims and not isinstance(items, Dataset):
+        items = Dataset(one for one in items if isinstance(one, Problem))
     if sees == "pronoun":
-        problems = (
-            items if isinstance(items, Dataset) else [convert_claim(c, c.problem_id) for c in items]
-        )
-        check_pronouns(problems)
+        check_pronouns(items if isinstance(items, Dataset) else
+                       [convert_claim(claim, claim.problem_id) for claim in claims])  # fmt: skip
     if isinstance(items, Dataset):
         for problem in items:
             if len(problem.options) != 2:
@@ -291,19 +294,19 @@ def read_questions(
                 raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
         answers = np.array(items.answers, np.int64)
         return Questions(items.problems, 2, answers, items.groups, items.digest)
-    for claim in items:
+    for claim in claims:
         if claim.holds is None:
             raise DataError(
                 f"a claim about {claim.problem_id!r} has no label; it needs one to {purpose}"
             )
     together: dict[str, list[int]] = {}
-    for row, claim in enumerate(items):
+    for row, claim in enumerate(claims):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(dump_json(make_claim_record(claim)) for claim in items)
+    lines = "\n".join(dump_json(make_claim_record(claim)) for claim in claims)
     return Questions(
-        tuple(map(convert_claim, items, map(str, range(len(items))))),
+        tuple(map(convert_claim, claims, map(str, range(len(claims))))),
         1,
-        np.array([claim.holds for claim in items], np.int64),
+        np.array([claim.holds for claim in claims], np.int64),
         tuple(map(tuple, together.values())),
         hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
     )

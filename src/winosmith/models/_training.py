@@ -13,14 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
 from winosmith.models._encoder import InputFormat, create_choice_model
 from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, atomic_write
-from winosmith.problem import Claim
+from winosmith.problem import Claim, Problem
 from winosmith.published import read_digests, write_digests
 from winosmith.records import parse_json
 from winosmith.report import percent
@@ -187,8 +186,8 @@ OnStep = Callable[[int, int, str], None]
 
 
 def train_multiple_choice(
-    train: Dataset | Sequence[Claim],
-    dev: Dataset | Sequence[Claim],
+    train: Sequence[Problem] | Sequence[Claim],
+    dev: Sequence[Problem] | Sequence[Claim],
     *,
     model: str | Path,
     out: str | Path,
