@@ -20,7 +20,7 @@ from tests.release.conftest import ABOUT, about, by, found, sets, write_sets
 from tests.waiting import LONGEST, until
 from winosmith import Dataset, Extra, Origin, Problem, Response, formats, practice, validate
 from winosmith.cli import main
-from winosmith.errors import OutputError, RecipeError
+from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.escape import escape_markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
@@ -47,6 +47,15 @@ def test_sha256sum_accepts_checksums_of_all_other_files(small):
         check=True,
     )
     assert len(done.stdout.splitlines()) == len(everything(small.folder)) - 1
+
+
+def test_refusals_name_the_lines_of_the_given_file(tmp_path):
+    """A problem without an answer, in the third line of data that are sorted for the release."""
+    first, second, third, *rest = sets()["dev"]
+    path = tmp_path / "mine.jsonl"
+    formats.write([first, second, replace(third, answer=None), *rest], path)
+    with pytest.raises(DataError, match=rf"released:\n{path}:3: '.*' has no answer, although"):
+        release([path], about(), tmp_path / "out", new_ids=True)
 
 
 def test_answers_of_test_are_only_in_the_private_folder(small):

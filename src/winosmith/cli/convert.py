@@ -216,9 +216,8 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
             f"{target} is not a regular file; OUT must be one, because it is read again after it "
             "is written"
         )
-    for path in (target, skip_bad):
-        if path and Path(path).is_file() and not force:
-            raise OutputError(f"{path} exists; choose another name, or add --force to overwrite it")
+    if Path(target).is_file() and not force:
+        raise OutputError(f"{target} exists; choose another name, or add --force to overwrite it")
 
 
 def _recast_items(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:

@@ -476,12 +476,17 @@ def read_items(
         FormatError: no format matches, a record can't be read (the message has the file, line and
             reason), or no record is left.
     """
-    return _read_contents(path, format_name, skip_bad, how).items
+    return read_contents(path, format_name, skip_bad=skip_bad, **how).items
 
 
-def _read_contents(
-    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: ScanOptions
+def read_contents(
+    path: Readable,
+    format_name: str | None = None,
+    *,
+    skip_bad: str | Path | None = None,
+    **how: Unpack[ScanOptions],
 ) -> Contents:
+    """Read the items in a file with their locations; see `read_items`."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         write_bad_records(contents.bad, skip_bad)
@@ -502,7 +507,7 @@ def read(
     Raises:
         FormatError: as `read_items`, or the file contains claims.
     """
-    return to_dataset(_read_contents(path, format_name, skip_bad, how))
+    return to_dataset(read_contents(path, format_name, skip_bad=skip_bad, **how))
 
 
 def as_dataset(data: Dataset | Sequence[Problem] | Readable) -> Dataset:

@@ -50,6 +50,7 @@ class Source:
         private: the folder with the files that must not be published.
         absent_problems: the dropped or withheld problems of the build, which are in no part, by id.
         old_ids: id in the build → id in the pool; empty if unknown.
+        places: location of each problem in the files, by id; empty for a build.
     """
 
     parts: Mapping[str, Dataset]
@@ -58,6 +59,7 @@ class Source:
     private: Path | None = None
     absent_problems: Mapping[str, Problem] = field(default_factory=dict)
     old_ids: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_source(paths: Sequence[str | Path], format_name: str | None = None, **how: Any) -> Source:
@@ -112,6 +114,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, A
         how = {**how, "pair_by": ""}  # a twin's halves may be in two files
     parts: dict[str, Dataset] = {}
     every: dict[str, Problem] = {}
+    places: dict[str, str] = {}
     for path in paths:
         address = re.search(r"\[([^\]]+)\]$", str(path)) if is_address(path) else None
         name = address[1] if address else path.stem
@@ -122,7 +125,9 @@ def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, A
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give only one of them")
-        parts[part] = formats.read(path, format_name, **how)
+        contents = formats.read_contents(path, format_name, **how)
+        parts[part] = formats.to_dataset(contents)
+        places |= zip(parts[part].ids, map(str, contents.places), strict=True)
         for problem in parts[part]:
             if every.setdefault(problem.id, problem) != problem:
                 other = next(name for name, data in parts.items() if problem.id in data.ids)
@@ -136,7 +141,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, A
         paired = formats.pair_files([*every.values()], files, pair_by, paths[0].parent)
         every = {problem.id: problem for problem in paired}
     parts = {part: Dataset((every[i] for i in data.ids), part) for part, data in parts.items()}
-    return Source(_content.sort_parts(parts))
+    return Source(_content.sort_parts(parts), places=places)
 
 
 def make_removal_fields(stage: str, reason: str) -> Fields:

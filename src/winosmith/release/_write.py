@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -187,7 +188,9 @@ def prepare_content(
             changes=found,
             history=previous.history,
         )
-    _refuse_faults(content, secrets)
+    _refuse_faults(
+        content, secrets, {new: source.places.get(p.id, "") for new, p in old_of.items()}
+    )
     answers = {problem.id: problem.answer for problem in answered} if secrets else {}
     return PreparedRelease(content, answers, source_ids, secrets, pairs)
 
@@ -208,7 +211,7 @@ def apply_coins(
     lines = exposure.format_presentations(pairs)
     statement = replace(statement, commitment=exposure.compute_commitment(key, digest, lines))
     content = replace(prepared.content, parts=parts, keyed=statement)
-    _refuse_faults(content, prepared.secrets)
+    _refuse_faults(content, prepared.secrets, {})
     solved = {**prepared.solved}
     solved |= {id_: form.answer for id_, form in shown.items() if id_ in solved}
     files = {exposure.COINS: exposure.format_coins(key, keyed), exposure.PRESENTATIONS: lines}
@@ -224,10 +227,18 @@ def _filter_parts(
     }
 
 
-def _refuse_faults(content: _content.Content, secrets: _verify.Secrets | None) -> None:
+def _refuse_faults(
+    content: _content.Content, secrets: _verify.Secrets | None, places: Mapping[str, str]
+) -> None:
+    """Refuse content with faults. `places` has the problems' locations in the user's files."""
+
+    def locate(found: re.Match[str]) -> str:
+        return places.get(content.parts[found[1]][int(found[2]) - 1].id) or found[0]
+
     by_remedy: dict[str, list[str]] = {}
     for fault in _verify.find_content_faults(content, secrets):
-        by_remedy.setdefault(fault.remedy, []).append(f"{fault.where}: {fault.what}")
+        text = re.sub(r"data/([\w-]+)\.jsonl:(\d+)", locate, f"{fault.where}: {fault.what}")
+        by_remedy.setdefault(fault.remedy, []).append(text)
     lines = ["these problems must not be released:"]
     for do, found in by_remedy.items():
         more = [f"and {len(found) - _MAX_SHOWN:,} more"] if len(found) > _MAX_SHOWN else []
