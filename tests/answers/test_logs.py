@@ -243,6 +243,32 @@ def test_replies_are_letters_or_option_texts(tmp_path):
     assert found == {"q0": 1, "q1": 2, "q2": 3, "q3": None}
 
 
+@pytest.mark.parametrize("as_chat", [False, True])
+def test_letters_of_samples_count_in_the_order_of_the_prompt(as_chat, tmp_path):
+    """The task lists the options in reverse; a chat is logged as JSON."""
+    rows = []
+    for item in _quiz(4):
+        shown = [f"{letter}. {text}" for letter, text in zip("ABCD", item.options[::-1])]
+        text = "\n".join([item.sentence, *shown])
+        text = json.dumps([{"role": "user", "content": text}]) if as_chat else text
+        request = {"gen_args_0": {"arg_0": text, "arg_1": {}}}
+        target = "DCBA"[item.answer or 0]
+        row = _sample(_doc(item), [], [], filtered_resps=["A"], target=target)
+        rows.append({**row, "arguments": request})
+    path = write_jsonl(tmp_path / "samples_quiz.jsonl", rows)
+    found = answers.read(path, _quiz(4))[tmp_path.name]
+    assert [one.choice for one in found.predictions] == [3] * 4
+    assert not found.log.keys_differ
+
+
+def test_log_likelihoods_may_be_infinite_in_json(tmp_path):
+    rows = [_sample(_doc(one), [], "ABCD") for one in _quiz(3)]
+    for row in rows:
+        row["filtered_resps"] = [[-np.inf, False], [-2.0, False], [-np.inf, False], [-3.0, False]]
+    path = write_jsonl(tmp_path / "samples_quiz.jsonl", rows)
+    assert {*_read_choices(path, _quiz(3))[tmp_path.name].values()} == {1}
+
+
 def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path):
     data = Dataset(
         Problem(f"{at}", f"The {word} of the cup is that _ fell.", (f"jug{at}", "cup"), at % 2)

@@ -730,6 +730,26 @@ def test_one_filter_may_be_a_text(tmp_path):
         answers.read(table.drop(columns="g"), DATA, filters=["gtp"])
 
 
+@pytest.mark.parametrize(
+    ("options", "replies", "choices", "note"),
+    [
+        ("3012", [2, 0, 1, 3], [3, 1, 2, 0], "read as texts of options; if they are positions"),
+        ("abcd", [2, 1, 3, 2], [1, 0, 2, 1], "read as counted from 1, but none is that of a last"),
+        ("abcd", [2, 1, 4, 2], [1, 0, 3, 1], ""),
+        (["12", "7", "9", "20"], ["7", "9", "3", "20"], [1, 2, None, 3], ""),
+    ],
+)  # fmt: skip
+def test_numbers_are_positions_or_texts(options, replies, choices, note, tmp_path):
+    """A number that is no option is invalid if other numbers are texts of options."""
+    items = Dataset(Problem(f"q{n}", f"{n}?", (*options,), 0, blank=None) for n in range(4))
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(dict(zip(items.ids, replies, strict=True))), "utf-8")
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        assert [one.choice for one in answers.read(path, items)["m"].predictions] == choices
+    assert [note in str(one.message) for one in issued] == [True] * bool(note)
+
+
 def test_texts_may_be_numbered_from_0():
     """With their text, numbers from 0 and from 1 are equally clear."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), n, blank=None) for n in (0, 1))

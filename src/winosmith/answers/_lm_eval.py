@@ -13,7 +13,7 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._items import Row, normalise, number_repeats
+from winosmith.answers._items import Row, normalise, number_repeats, order_options
 from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.data import Place, Record
 from winosmith.errors import FormatError, InputError
@@ -125,6 +125,9 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
     results, continuations = _get_replies(sample), _get_continuations(sample)
     prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
+    if item and (listed := order_options("".join(prompts).replace("\\n", "\n"), item)):
+        key = None if item.answer is None else listed.index(item.options[item.answer])
+        item = replace(item, options=listed, answer=key)
     doc, target = sample["doc"], str(sample.get("target", ""))
     if item and not by_letter and target.isdecimal() and int(target) < len(continuations):
         ends, options = ([*map(normalise, one)] for one in (continuations, item.options))

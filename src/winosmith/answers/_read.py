@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -90,7 +92,7 @@ def read(
         rows = data.read(path, encoding=encoding)
         for note in rows.notes:
             warnings.warn(f"{rows.path}: {note}", formats.ReadingNote, stacklevel=5)
-        return AnswerFile(rows, dataset, columns, chosen, {*omitted})
+        return AnswerFile(_accept_infinity(rows), dataset, columns, chosen, {*omitted})
 
     for source in path if is_list else [path]:
         for file, answers in _read_files(source, open_file):
@@ -103,6 +105,19 @@ def read(
         if known and 0 < len(own.predictions) - len(known) <= len(omitted):
             found[name] = replace(own, predictions=known, data=None)
     return found
+
+
+def _accept_infinity(rows: data.Rows) -> data.Rows:
+    """Also read rows with NaN or Infinity, which harnesses write for log-likelihoods."""
+
+    def read_rows() -> Iterator[data.Row[Any]]:
+        for row in rows.read():
+            if row.values is None and "is not a JSON number" in str(row.reason):
+                with suppress(ValueError, RecursionError):
+                    row = row._replace(values=json.loads(row.raw), reason=None)
+            yield row
+
+    return replace(rows, read=read_rows, parts=tuple(map(_accept_infinity, rows.parts)))
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:

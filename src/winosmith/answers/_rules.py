@@ -173,7 +173,20 @@ def read_choices(
             if numbers <= {"0", "1"}:
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.make_error(text, places.get(name))
-    return {n: read_option(present[n], reading, kind, _LABELS) for n, reading in readings.items()}
+    numbered = [one for one in readings.values() if "1" in one or "0" in one]
+    conflicting = [one for one in numbered if "text" in one and one["text"] != one.get("1")]
+    others = [one for one in _LABELS if one != "1" or kind.name != "text" or not conflicting]
+    if 2 * len(numbered) > len(readings) and all("0" in one for one in numbered):
+        note = ""
+        if kind.name == "text" and conflicting:
+            note = "are read as texts of options; if they are positions, write letters"
+        elif kind.name == "1":
+            note = "are read as counted from 1, but none is that of a last option; if they count "
+            note += "from 0, write letters"
+        if note:
+            text = f"{file.path}: the numbers {note}"
+            warnings.warn(text, formats.ReadingNote, stacklevel=4)
+    return {n: read_option(present[n], reading, kind, others) for n, reading in readings.items()}
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
