@@ -248,7 +248,9 @@ def test_letters_of_samples_count_in_the_order_of_the_prompt(as_chat, tmp_path):
     """The task lists the options in reverse; a chat is logged as JSON."""
     rows = []
     for item in _quiz(4):
-        shown = [f"{letter}. {text}" for letter, text in zip("ABCD", item.options[::-1])]
+        shown = [
+            f"{letter}. {text}" for letter, text in zip("ABCD", item.options[::-1], strict=True)
+        ]
         text = "\n".join([item.sentence, *shown])
         text = json.dumps([{"role": "user", "content": text}]) if as_chat else text
         request = {"gen_args_0": {"arg_0": text, "arg_1": {}}}

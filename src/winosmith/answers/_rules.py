@@ -174,11 +174,14 @@ def read_choices(
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.make_error(text, places.get(name))
     numbered = [one for one in readings.values() if "1" in one or "0" in one]
-    conflicting = [one for one in numbered if "text" in one and one["text"] != one.get("1")]
-    others = [one for one in _LABELS if one != "1" or kind.name != "text" or not conflicting]
+    conflicting = kind.name == "text" and any(
+        one.get("text") not in (None, one.get("1")) and parse_whole_number(str(present[name]))
+        for name, one in readings.items()
+    )
+    others = [one for one in _LABELS if one != "1" or not conflicting]
     if 2 * len(numbered) > len(readings) and all("0" in one for one in numbered):
         note = ""
-        if kind.name == "text" and conflicting:
+        if conflicting:
             note = "are read as texts of options; if they are positions, write letters"
         elif kind.name == "1":
             note = "are read as counted from 1, but none is that of a last option; if they count "
