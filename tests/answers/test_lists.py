@@ -105,3 +105,13 @@ def test_many_letters_that_are_not_options_are_refused(tmp_path):
     letters = ["ABCDFGHJ"[key + 4 * (at % 2)] for at, key in enumerate(KEYS)]
     with pytest.raises(FormatError, match=r"6 of 12 labels, such as .* are letters beyond"):
         answers.read(write_text(tmp_path / "m.lst", "\n".join(letters)), DATA)
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_texts_in_a_list_may_contain_commas(ending, tmp_path):
+    """A file of such texts looks like a table."""
+    towns = ("Paris, France", "Rome, Italy", "Oslo, Norway")
+    items = Dataset(Problem(f"q{at}", f"{at}?", towns, 0, blank=None) for at in range(3))
+    path = tmp_path / "m.lst"
+    path.write_text("\n".join([towns[2], towns[0], towns[2]]) + ending, "utf-8")
+    assert [one.choice for one in answers.read(path, items)["m"].predictions] == [2, 0, 2]

@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.errors import FormatError
+from winosmith.testing import make_twins
 
 
 def read(tmp_path: Path, text: str) -> Dataset:
@@ -181,3 +183,46 @@ def test_answers_numbered_from_the_wrong_start_are_refused(tmp_path, row, first,
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
     with pytest.raises(FormatError, match=f"if all answers are numbered from {first}, renumber"):
         formats.read(path, skip_bad=bad if skip else None)
+
+
+def test_keys_may_be_letters_texts_or_names_of_options(tmp_path):
+    """The format `questions` reads them; numbers are read as before."""
+    data = make_twins(2).problems
+    for name, write in {
+        "letters": lambda p: "AB"[p.answer], "texts": lambda p: p.options[p.answer],
+        "names": lambda p: f"option{p.answer + 1}", "numbers": lambda p: p.answer + 1,
+    }.items():  # fmt: skip
+        head = ("id", "sentence", "option1", "option2", "answer")
+        rows = [
+            dict(zip(head, (p.id, p.sentence, *p.options, write(p)), strict=True)) for p in data
+        ]
+        found = [formats.read(rows)]
+        path = tmp_path / f"{name}.csv"
+        pd.DataFrame(rows).to_csv(path, index=False)
+        found.append(formats.read(path))
+        if name != "numbers":
+            own = [{"id": p.id, "sentence": p.sentence, "options": [*p.options], "answer": write(p)}
+                   for p in data]  # fmt: skip
+            found.append(formats.read(own))
+        for read in found:
+            assert (read.ids, read.twins) == (Dataset(data).ids, ((0, 1), (2, 3)))
+            assert read.answers == Dataset(data).answers
+
+
+@pytest.mark.parametrize(
+    ("format_name", "answers", "note"),
+    [
+        ("winosmith", [1, 2] * 10, "counted from 0, but none is 0; if they count from 1"),
+        ("winosmith", [1, 0] * 10, ""),
+        ("csv", [1, 2] * 10, "counted from 1, but none is that of a last option"),
+        ("csv", [1] * 20, ""),  # the first option is often the correct one
+        ("csv", [1, 2] * 4, ""),
+    ],
+)
+def test_missing_numbers_of_options_are_noted(format_name, answers, note, tmp_path):
+    names = [f"option{at}" for at in (1, 2, 3)]
+    rows = [{"id": f"q{at}", "sentence": f"Cup {at} fell as the _ broke.", "answer": answer}
+            | ({"options": names} if format_name == "winosmith" else {one: one for one in names})
+            for at, answer in enumerate(answers)]  # fmt: skip
+    found = formats.scan(rows, format_name)
+    assert any(note in one for one in found.notes if "counted" in one) == bool(note)

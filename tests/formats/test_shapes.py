@@ -106,9 +106,9 @@ READ = {
     "a text in capitals": four(lambda at, texts, sign: {
         "question": "Why?", "choices": texts, "answer": texts[at].upper()}),
     "choices with letters in another order": four(lambda at, texts, sign: {
-        "question": "Why?", "answer": "DCAB"[at],
-        "choices": [f"{f}. {t}" for f, t in zip(("DACB", "ACDB", "BDAC", "ADCB")[at], texts,
-                                                strict=True)]}),
+        "question": "Why?", "answer": sign,
+        "choices": [f"{one}. {texts['ABCD'.index(one)]}"
+                    for one in ("DACB", "ACDB", "BDAC", "ADCB")[at]]}),
     "a letter and the text": four(lambda at, texts, sign: {
         "question": "Why?", "choices": texts, "answer": f"{sign}) {texts[at]}"}),
     "line ends of Windows": PLAIN.replace(b"\n", b"\r\n"),

@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import IO, Any
 
-from winosmith.data import Rows
+from winosmith.data import Rows, is_missing, parse_whole_number
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import interpret_answer
@@ -162,16 +162,20 @@ def _make_cells(problem: Problem) -> dict[str, str]:
     return cells
 
 
-def _has_key_elsewhere(rows: Rows) -> bool:
-    """Return whether the answers are in a column other than `answer`, such as `label`.
+def _has_other_key(rows: Rows) -> bool:
+    """Return whether the answers are in a column such as `label`, or are letters or texts.
 
-    The column must have a usual answer name, and a value that names an option. The `questions`
-    format reads such rows.
+    A column other than `answer` must have a usual answer name. The first rows must have a value
+    that names an option. The `questions` format reads such rows.
     """
     name = find_name(ANSWER, rows.names)
-    if name is None or "answer" in rows.names:
+    if name is None or (name != "answer" and "answer" in rows.names):
         return False
-    for values in (row.values or {} for row in islice(rows, 20)):
+    examples = [row.values or {} for row in islice(rows, 20)]
+    answers = [str(values.get(name)).strip() for values in examples if values.get(name) is not None]
+    if name == "answer" and any(is_missing(one) or parse_whole_number(one) for one in answers):
+        return False
+    for values in examples:
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
         if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True
@@ -190,7 +194,7 @@ def is_plain_table(rows: Rows) -> bool:
 
 def has_sentence_and_options(rows: Rows) -> bool:
     has_columns = {*_REQUIRED} <= set(rows.names)
-    return has_columns and not is_evograd(rows) and not _has_key_elsewhere(rows)
+    return has_columns and not is_evograd(rows) and not _has_other_key(rows)
 
 
 CSV = Format(

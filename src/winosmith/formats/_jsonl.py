@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from winosmith.data import Record, Rows
@@ -45,6 +45,10 @@ _RELEASE_ONLY_COLUMNS = frozenset(
 def _is_winosmith(rows: Rows) -> bool:
     names = {*rows.names}
     is_release = names >= {*_QUESTION_COLUMNS} and str(rows.first.get("extra")).startswith("{")
+    if rows.is_typed and not is_release and not isinstance(rows.first.get("answer"), int | None):
+        found = [row.values.get("answer") for row in islice(rows, 20) if row.values]
+        if not any(isinstance(one, int | float | None) for one in found):
+            return False  # letters or texts, which the format `questions` reads
     return is_release or names >= {*_PROBLEM_KEYS} or names >= {*_CLAIM_KEYS}
 
 

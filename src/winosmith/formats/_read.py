@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -172,6 +173,8 @@ def scan(
             replace_items(entries, clear_list_ids(get_problems(entries)))
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     _refuse_shifted_answers(entries)
+    if known in (JSONL, CSV, WINOGRANDE):
+        notes += _note_missing_number([*get_problems(entries).values()], 0 if known is JSONL else 1)
     if ids_are_places:
         _replace_ids_by_places(entries)
         roles = replace(roles, id=None)
@@ -242,6 +245,20 @@ def _refuse_shifted_answers(entries: Sequence[Entry]) -> None:
                 f"{fault}; if all answers are numbered from {1 - fault.first}, renumber them, or "
                 "name the columns with `question=`, `choices=` and `answer=`"
             )
+
+
+def _note_missing_number(problems: Sequence[Problem], first: int) -> list[str]:
+    """Return a note if the absence of a number shows that answers may count from another number."""
+    answered = [one for one in problems if one.answer is not None]
+    sought = [0 if first == 0 else len(one.options) - 1 for one in answered]
+    chance = prod(1 - 1 / len(one.options) for one in answered)
+    is_found = any(one.answer == at for one, at in zip(answered, sought, strict=True))
+    if chance > 0.01 or is_found or all(one.answer == 0 for one in answered):
+        return []
+    fact = f"the answers are read as counted from {first}, but none is "
+    fact += "that of a last option" if first else "0"
+    other = f"; if they count from {1 - first}, name the columns with `question=`, `choices=`, "
+    return [AdvisedText(fact, "answer_is", f"{other}`answer=` and `answer_is=`")]
 
 
 @contextmanager
