@@ -306,14 +306,32 @@ def test_decimal_zeros_of_keys_are_ignored(end, tmp_path):
     assert formats.read(written(tmp_path, records)).answers == (0, 1, 2, 3) * 2
 
 
-@pytest.mark.parametrize("labels", ["BACD", "1324", "دجبأ", "ABCD", "FGHJ", "أبتث", "イロハニ"])
+@pytest.mark.parametrize(
+    "labels", ["BACD", "1324", "2013", "دجبأ", "ABCD", "FGHJ", "أبتث", "イロハニ"]
+)
 def test_choices_are_put_in_the_order_of_their_labels(labels, tmp_path):
     """Otherwise, a letter in a file of answers could mean the label or the position of a choice."""
     choices = {"text": [*"wxyz"], "label": [*labels]}
     records = [{"question": f"{n}?", "choices": choices, "answer": labels[2]} for n in range(4)]
     found = formats.scan(written(tmp_path, records))
-    order = {"BACD": "xwyz", "1324": "wyxz", "دجبأ": "zyxw"}.get(labels, "wxyz")
+    order = {"BACD": "xwyz", "1324": "wyxz", "دجبأ": "zyxw", "2013": "xywz"}.get(labels, "wxyz")
     assert [one.options for one in found.problems] == [(*order,)] * 4
     assert [one.options[one.answer] for one in found.problems] == ["y"] * 4
+    records = [record | {"answer": n % 4} for n, record in enumerate(records * 2)]
+    if labels in ("BACD", "دجبأ"):  # a number could be a position in the file or of the letter
+        with pytest.raises(FormatError, match="the answer 0 is a number, but the choices are labe"):
+            formats.read(written(tmp_path, records))
+        listed = formats.read(written(tmp_path, records), columns=Columns(answer_is="0"))
+        assert [one.options[one.answer] for one in listed] == [*"wxyz"] * 2
     note = f"labelled in another order, such as {', '.join(labels)}; they are put in the order of"
     assert any(note in one for one in found.notes) == (order != "wxyz")
+
+
+def test_labels_with_gaps_are_noted(tmp_path):
+    """A letter in a file of answers could mean the label or the position of a choice."""
+    choices = {"text": [*"wxyz"], "label": [*"ACDE"]}
+    records = [{"question": f"{n}?", "choices": choices, "answer": "D"} for n in range(4)]
+    found = formats.scan(written(tmp_path, records))
+    assert [(one.options, one.answer) for one in found.problems] == [((*"wxyz",), 2)] * 4
+    note = "labelled with gaps, such as A, C, D, E; letters in files of answers mean positions"
+    assert any(note in one for one in found.notes)

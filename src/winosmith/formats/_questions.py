@@ -95,6 +95,11 @@ class _Draft:
     twin_id: str | None = None
     _readings: dict[str, int] | None = None
 
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of the labels in their series; () if they are texts or don't begin one."""
+        return () if self.labels == self.options else _locate_labels(self.labels)
+
     def get_readings(self) -> dict[str, int]:
         if self._readings is None:
             self._readings = self.interpret(self.answer)
@@ -150,20 +155,29 @@ def read_questions(
         drafts = [draft for draft in drafts if draft.reason is None]
     else:
         notes += _remove_markers(drafts)
-    series = [(one.labels, sorted(at), [*at]) for one in drafts
-              if one.labels != one.options and (at := _locate_labels(one.labels))]  # fmt: skip
-    for how, odd in (
-        ("in another order, such as {}; they are put in the order of their labels",
-         [one for one, order, found in series if found != order == [*range(len(order))]]),
-        ("with gaps, such as {}; letters in files of answers mean positions",
-         [one for one, order, _ in series if order != [*range(len(order))]]),
+    odd = [draft for draft in drafts if [*draft.positions] != [*range(len(draft.positions))]]
+    moved = [draft for draft in odd if max(draft.positions) < len(draft.positions)]
+    for some, how in (
+        (moved, "in another order, such as {}; they are put in the order of their labels"),
+        ([draft for draft in odd if max(draft.positions) >= len(draft.positions)],
+         "with gaps, such as {}; letters in files of answers mean positions"),
     ):  # fmt: skip
-        if odd:
-            listed = ", ".join(odd[0])
-            notes.append(f"the choices of {len(odd):,} questions are labelled {how.format(listed)}")
+        if some:
+            how = how.format(", ".join(some[0].labels))
+            notes.append(f"the choices of {len(some):,} questions are labelled {how}")
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
     kind = columns.answer_is or _detect_kind(drafts)
+    for draft in moved if kind in ("0", "1") and columns.answer_is is None else ():
+        at = draft.get_correct_choice(kind)
+        if draft.answer is not None and at is not None and draft.positions[at] != at:
+            raise FormatError.advise(
+                f"the answer {draft.answer!r} is a number, but the choices are labelled in another "
+                f"order ({', '.join(draft.labels)})",
+                "answer_is",
+                f"; write labels, or use `answer_is={kind!r}` if it counts choices as listed",
+                *draft.place[:3],
+            )
     if kind in LETTER_KINDS:
         refuse_mixed_scripts((draft.answer, draft.place) for draft in drafts)
     withheld = sum(draft.answer is None and draft.key is None for draft in drafts)
@@ -490,7 +504,8 @@ def _locate_labels(labels: Sequence[str]) -> tuple[int, ...]:
     >>> _locate_labels(("A", "D", "C", "B")), _locate_labels(("A", "C")), _locate_labels(("F", "G"))
     ((0, 3, 2, 1), (0, 2), ())
     """
-    found = [tuple(map(own.index, labels)) for own in SERIES if {*labels} <= {*own}]
+    every = (*SERIES, [str(number) for number in range(100)])
+    found = [tuple(map(own.index, labels)) for own in every if {*labels} <= {*own}]
     found = [at for at in found if 0 in at and len({*at}) == len(at)]
     return min(found, key=lambda at: (max(at), at), default=())
 
@@ -514,8 +529,8 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
             f"the answer {draft.answer!r} names none of the {len(draft.options)} choices; the "
             f"file's answers are {KINDS[kind]}"
         )
-    options, order = draft.options, _locate_labels(draft.labels)
-    if options != draft.labels and sorted(order) == [*range(len(options))]:
+    options, order = draft.options, draft.positions
+    if sorted(order) == [*range(len(options))]:
         options = tuple(options[order.index(at)] for at in range(len(order)))
         answer = None if answer is None else order[answer]
     extra = {
