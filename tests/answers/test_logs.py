@@ -606,6 +606,22 @@ def test_targets_are_indices_of_requests(tmp_path):
     assert found.log.keys_differ == ()
 
 
+def test_targets_are_indices_of_requests_with_permuted_letters(tmp_path):
+    """The requests are the labels of the choices, in the order of the record."""
+    samples = []
+    for problem in _quiz():
+        choices = {"text": [*problem.options[::-1]], "label": [*"DCBA"]}
+        key = "ABCD"[problem.answer or 0]
+        doc = {"question": problem.sentence, "choices": choices, "answerKey": key}
+        samples.append(_sample(doc, [-4, -3, -2, -1], "DCBA", target=str("DCBA".index(key))))
+    path = write_jsonl(tmp_path / "samples_arc_1.jsonl", samples)
+    with pytest.warns(formats.ReadingNote, match="labelled in another order"):
+        found = answers.read(path, formats.read([one["doc"] for one in samples]))[tmp_path.name]
+    assert {one.choice for one in found.predictions} == {0}
+    assert found.log.keys_compared == 12
+    assert found.log.keys_differ == ()
+
+
 def test_hellaswag_is_matched_by_its_original_texts(tmp_path):
     """The task removes marks, and adds its texts to the record."""
     marked = [{"ind": at, "ctx": f"[header] How to bake {at} [title] Mix.", "label": f"{at % 4}",

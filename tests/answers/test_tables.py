@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from unicodedata import normalize
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -748,6 +749,14 @@ def test_numbers_are_positions_or_texts(options, replies, choices, note, tmp_pat
         warnings.simplefilter("always")
         assert [one.choice for one in answers.read(path, items)["m"].predictions] == choices
     assert [note in str(one.message) for one in issued] == [True] * bool(note)
+
+
+@pytest.mark.parametrize("wrap", [dict, lambda replies: {"m": replies}])
+def test_objects_of_answers_may_be_in_memory(wrap):
+    """Also with numpy's numbers and missing answers."""
+    replies = wrap({"q0": "B", "q1": np.int64(3), "q2": float("nan")})
+    [found] = answers.read(replies, DATA).values()
+    assert {one.problem_id: one.choice for one in found.predictions} == {"q0": 1, "q1": 2}
 
 
 def test_texts_may_be_numbered_from_0():

@@ -335,3 +335,15 @@ def test_labels_with_gaps_are_noted(tmp_path):
     assert [(one.options, one.answer) for one in found.problems] == [((*"wxyz",), 2)] * 4
     note = "labelled with gaps, such as A, C, D, E; letters in files of answers mean positions"
     assert any(note in one for one in found.notes)
+
+
+def test_flags_of_choices_are_not_suggested_as_answers(tmp_path):
+    """They would be read as numbers of choices."""
+    records = [
+        {"question": f"{n}?", "a": "x", "b": "y", "c": "z"}
+        | {f"right_{at}": int(at == n % 3) for at in range(3)}
+        for n in range(6)
+    ]
+    (note,) = formats.scan(written(tmp_path, records)).notes
+    assert "no answer column was found" in note
+    assert "perhaps" not in note

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from winosmith import formats
 from winosmith.answers._items import normalise, number_repeats
-from winosmith.data import Place, Record, Rows, format_cell, is_missing, parse_whole_number
+from winosmith.data import Place, Record, Row, Rows, format_cell, is_missing, parse_whole_number
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
@@ -23,6 +24,19 @@ def normalise_id(name: str) -> str:
     plain = normalise(normalize(name))
     whole = parse_whole_number(plain)
     return whole.lstrip("0") or "0" if whole else plain
+
+
+def accept_infinity(rows: Rows) -> Rows:
+    """Also read rows with NaN or Infinity, which harnesses write for log-likelihoods."""
+
+    def read_rows() -> Iterator[Row[Any]]:
+        for row in rows.read():
+            if row.values is None and "is not a JSON number" in str(row.reason):
+                with suppress(ValueError, RecursionError):
+                    row = row._replace(values=json.loads(row.raw), reason=None)
+            yield row
+
+    return replace(rows, read=read_rows, parts=tuple(map(accept_infinity, rows.parts)))
 
 
 def _map_unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -112,10 +112,11 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
         if item is not None:
             ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
             options, target = [*map(normalise, item.options)], str(sample.get("target"))
-            is_letter = formats.locate_letters(ends) == [*range(len(ends))]
+            letters = formats.locate_letters(ends)
+            is_letter = letters is not None
             is_text = {*ends} == {*options}
-            if is_letter and is_text and target.isdecimal() and item.answer is not None:
-                is_letter = int(target) == item.answer
+            if letters and is_text and target.isdecimal() and item.answer is not None:
+                is_letter = letters[int(target) : int(target) + 1] == [item.answer]
                 is_text = ends[int(target) : int(target) + 1] == [options[item.answer]]
             by_letter += is_letter
             by_text += is_text
@@ -129,10 +130,13 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         key = None if item.answer is None else listed.index(item.options[item.answer])
         item = replace(item, options=listed, answer=key)
     doc, target = sample["doc"], str(sample.get("target", ""))
-    if item and not by_letter and target.isdecimal() and int(target) < len(continuations):
+    if item and target.isdecimal() and int(target) < len(continuations):
         ends, options = ([*map(normalise, one)] for one in (continuations, item.options))
-        if target not in options and ends != options and sorted(ends) == sorted(options):
-            target = ends[int(target)]  # the number counts in the requests' order
+        is_index = target not in options and ends != options  # it counts in the requests' order
+        if by_letter and (letters := formats.locate_letters(ends[: len(options)])):
+            target = str(letters[int(target)])
+        elif not by_letter and is_index and sorted(ends) == sorted(options):
+            target = ends[int(target)]
     scores = [_parse_log_likelihood(one, place) for one in results]
     reply: str | None = ""
     ordered: tuple[float, ...] = ()

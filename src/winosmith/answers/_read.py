@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +22,7 @@ from winosmith.answers import (
     _tables,
 )
 from winosmith.answers._answers import Answers
-from winosmith.answers._file import AnswerFile
+from winosmith.answers._file import AnswerFile, accept_infinity
 from winosmith.answers._rules import SOURCES
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
@@ -89,10 +88,12 @@ def read(
     found: dict[str, Answers] = {}
 
     def open_file(path: data.Readable) -> AnswerFile:
+        if isinstance(path, dict) and _is_object(plain := data.to_plain(path)):
+            path = data.Source("<dict>", json.dumps(plain).encode())
         rows = data.read(path, encoding=encoding)
         for note in rows.notes:
             warnings.warn(f"{rows.path}: {note}", formats.ReadingNote, stacklevel=5)
-        return AnswerFile(_accept_infinity(rows), dataset, columns, chosen, {*omitted})
+        return AnswerFile(accept_infinity(rows), dataset, columns, chosen, {*omitted})
 
     for source in path if is_list else [path]:
         for file, answers in _read_files(source, open_file):
@@ -107,17 +108,12 @@ def read(
     return found
 
 
-def _accept_infinity(rows: data.Rows) -> data.Rows:
-    """Also read rows with NaN or Infinity, which harnesses write for log-likelihoods."""
-
-    def read_rows() -> Iterator[data.Row[Any]]:
-        for row in rows.read():
-            if row.values is None and "is not a JSON number" in str(row.reason):
-                with suppress(ValueError, RecursionError):
-                    row = row._replace(values=json.loads(row.raw), reason=None)
-            yield row
-
-    return replace(rows, read=read_rows, parts=tuple(map(_accept_infinity, rows.parts)))
+def _is_object(values: Mapping[str, Any]) -> bool:
+    """Return whether a mapping is from ids to answers, or from names to such mappings."""
+    inner = [value for one in values.values() if isinstance(one, dict) for value in one.values()]
+    return all(
+        isinstance(one, str | int | float | dict | None) for one in [*values.values(), *inner]
+    )
 
 
 def check_same_filters(answers: Iterable[Answers]) -> None:

@@ -27,6 +27,7 @@ from winosmith.data._tables import (
     is_table,
     parse_whole_number,
     read_table,
+    to_plain,
 )
 from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, parse_yaml_records
@@ -62,4 +63,5 @@ __all__ = [
     "read_table",
     "stem",
     "strip_sheet",
+    "to_plain",
 ]

@@ -494,6 +494,9 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     first = islice(examples[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
     fitting = [name for name in names if all(d.interpret(d.extra.get(name)) for d in examples)]
+    if len(fitting) > 1:  # a column of zeros and ones for each choice
+        cells = {name: {str(d.extra[name]).casefold() for d in examples} for name in fitting}
+        fitting = [name for name in fitting if not cells[name] <= {"0", "1", "true", "false"}]
     return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
 
 
