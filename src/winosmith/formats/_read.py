@@ -7,10 +7,9 @@ does not mark, and contradictory lineages.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -48,6 +47,9 @@ from winosmith.text import separate_blank, tokenize
 class ReadingNote(UserWarning):
     """An assumption or correction that a reader made."""
 
+
+_MIN_ANSWERS = 20
+"""Minimum number of answers in which each option's number should occur."""
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
 
@@ -174,7 +176,7 @@ def scan(
         notes += find_lost_blanks(rows, entries) if known is JSONL else []
     _refuse_shifted_answers(entries)
     if known in (JSONL, CSV, WINOGRANDE):
-        notes += _note_missing_number([*get_problems(entries).values()], 0 if known is JSONL else 1)
+        notes += _note_missing_number(get_problems(entries).values(), int(known is not JSONL))
     if ids_are_places:
         _replace_ids_by_places(entries)
         roles = replace(roles, id=None)
@@ -247,13 +249,12 @@ def _refuse_shifted_answers(entries: Sequence[Entry]) -> None:
             )
 
 
-def _note_missing_number(problems: Sequence[Problem], first: int) -> list[str]:
+def _note_missing_number(problems: Iterable[Problem], first: int) -> list[str]:
     """Return a note if the absence of a number shows that answers may count from another number."""
-    answered = [one for one in problems if one.answer is not None]
-    sought = [0 if first == 0 else len(one.options) - 1 for one in answered]
-    chance = prod(1 - 1 / len(one.options) for one in answered)
-    is_found = any(one.answer == at for one, at in zip(answered, sought, strict=True))
-    if chance > 0.01 or is_found or all(one.answer == 0 for one in answered):
+    found = [(one.answer, first * (len(one.options) - 1)) for one in problems
+             if one.answer is not None]  # fmt: skip
+    is_clear = any(at == sought for at, sought in found) or {at for at, _ in found} == {0}
+    if is_clear or len(found) < _MIN_ANSWERS:
         return []
     fact = f"the answers are read as counted from {first}, but none is "
     fact += "that of a last option" if first else "0"
@@ -493,17 +494,12 @@ def read_items(
         FormatError: no format matches, a record can't be read (the message has the file, line and
             reason), or no record is left.
     """
-    return read_contents(path, format_name, skip_bad=skip_bad, **how).items
+    return _read_contents(path, format_name, skip_bad, how).items
 
 
-def read_contents(
-    path: Readable,
-    format_name: str | None = None,
-    *,
-    skip_bad: str | Path | None = None,
-    **how: Unpack[ScanOptions],
+def _read_contents(
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: ScanOptions
 ) -> Contents:
-    """Read the items in a file with their locations; see `read_items`."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
         write_bad_records(contents.bad, skip_bad)
@@ -524,7 +520,7 @@ def read(
     Raises:
         FormatError: as `read_items`, or the file contains claims.
     """
-    return to_dataset(read_contents(path, format_name, skip_bad=skip_bad, **how))
+    return to_dataset(_read_contents(path, format_name, skip_bad, how))
 
 
 def as_dataset(data: Dataset | Sequence[Problem] | Readable) -> Dataset:

@@ -68,7 +68,7 @@ def read_source(paths: Sequence[str | Path], format_name: str | None = None, **h
     `paths` is the folder of a finished build; a folder with files named after parts (train, dev or
     validation, test, …); such files, or splits of a data set on the Hugging Face hub
     (`hf:ORG/NAME[train]`); or one file of any name, which is not split. `how` are the arguments of
-    `formats.read`; files of a build don't need them.
+    `formats.scan`; files of a build don't need them.
     """
     folders = [Path(path) for path in paths if Path(path).is_dir()]
     if not folders:
@@ -125,7 +125,9 @@ def _read_files(paths: Sequence[Path], format_name: str | None, how: dict[str, A
             )
         if part in parts:
             raise InputError(f"{path}: there is another file for {part}; give only one of them")
-        contents = formats.read_contents(path, format_name, **how)
+        contents = formats.scan(path, format_name, **how)
+        contents.raise_if_bad()
+        contents.warn()
         parts[part] = formats.to_dataset(contents)
         places |= zip(parts[part].ids, map(str, contents.places), strict=True)
         for problem in parts[part]:
