@@ -500,6 +500,11 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
 
 
+_POSITIONS = [{sign: at for at, sign in enumerate(own)}
+              for own in (*SERIES, [str(number) for number in range(100)])]  # fmt: skip
+"""The position of each letter or number in a series, also in that of the numbers from 0."""
+
+
 @lru_cache(1000)
 def _locate_labels(labels: Sequence[str]) -> tuple[int, ...]:
     """Return the labels' 0-based positions in their series, or () if they don't begin one.
@@ -507,8 +512,7 @@ def _locate_labels(labels: Sequence[str]) -> tuple[int, ...]:
     >>> _locate_labels(("A", "D", "C", "B")), _locate_labels(("A", "C")), _locate_labels(("F", "G"))
     ((0, 3, 2, 1), (0, 2), ())
     """
-    every = (*SERIES, [str(number) for number in range(100)])
-    found = [tuple(map(own.index, labels)) for own in every if {*labels} <= {*own}]
+    found = [tuple(map(own.__getitem__, labels)) for own in _POSITIONS if own.keys() >= {*labels}]
     found = [at for at in found if 0 in at and len({*at}) == len(at)]
     return min(found, key=lambda at: (max(at), at), default=())
 
