@@ -759,6 +759,16 @@ def test_objects_of_answers_may_be_in_memory(wrap):
     assert {one.problem_id: one.choice for one in found.predictions} == {"q0": 1, "q1": 2}
 
 
+def test_quotation_marks_and_dashes_may_have_another_shape():
+    """Language models write typographic signs; options that differ only in these are distinct."""
+    options = ('I don\'t say "no"', "3 - 4", "3 – 4", "yes")
+    items = Dataset(Problem(f"q{at}", f"{at}?", options, 0, blank=None) for at in range(4))
+    replies = ["I don’t say “no”", "3 — 4", "3 – 4", "yes"]
+    assert read_choices(dict(zip(items.ids, replies, strict=True)), items) == {
+        "table": [0, None, 2, 3]
+    }
+
+
 def test_texts_may_be_numbered_from_0():
     """With their text, numbers from 0 and from 1 are equally clear."""
     items = Dataset(Problem(f"q{n}", f"{n}?", ("ox", "cat", "dog"), n, blank=None) for n in (0, 1))

@@ -179,16 +179,12 @@ def read_choices(
         for name, one in readings.items()
     )
     others = [one for one in _LABELS if one != "1" or not conflicting]
-    if 2 * len(numbered) > len(readings) and all("0" in one for one in numbered):
-        note = ""
-        if conflicting:
-            note = "are read as texts of options; if they are positions, write letters"
-        elif kind.name == "1":
-            note = "are read as counted from 1, but none is that of a last option; if they count "
-            note += "from 0, write letters"
-        if note:
-            text = f"{file.path}: the numbers {note}"
-            warnings.warn(text, formats.ReadingNote, stacklevel=4)
+    are_unclear = 2 * len(numbered) > len(readings) and all("0" in one for one in numbered)
+    if are_unclear and (conflicting or kind.name == "1"):
+        how = "counted from 1, but none is that of a last option; if they count from 0"
+        how = "texts of options; if they are positions" if conflicting else how
+        text = f"{file.path}: the numbers are read as {how}, write letters"
+        warnings.warn(text, formats.ReadingNote, stacklevel=4)
     return {n: read_option(present[n], reading, kind, others) for n, reading in readings.items()}
 
 

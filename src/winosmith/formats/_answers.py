@@ -194,11 +194,25 @@ def _find_by_label(answer: str, options: Sequence[str], labels: Sequence[str]) -
 def match_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the only option that matches a text, or None.
 
-    Case and a full stop at the end are ignored, unless options differ only in these.
+    Case, a full stop at the end, and the shape of quotation marks and dashes are ignored, unless
+    options differ only in these.
 
     >>> match_option("A  cup.", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
+    >>> match_option("I don’t", ["I don't", "I do"]), match_option("−5", ["-5", "–5"])
+    (0, None)
     """
+    option = _match_text(text, options)
+    if option is None and not all(map(str.isascii, (text, *options))):
+        text, *typed = (one.translate(_TYPED_SIGNS) for one in (text, *options))
+        option = _match_text(text, typed)
+    return option
+
+
+_TYPED_SIGNS = str.maketrans("‘’“”–—−", "''\"\"---")
+
+
+def _match_text(text: str, options: Sequence[str]) -> int | None:
     plain = (one if one.isascii() else remove_invisible(normalize(one)) for one in (text, *options))
     wanted, *tidied = (" ".join(one.split()) for one in plain)
     if tidied.count(wanted) == 1:
