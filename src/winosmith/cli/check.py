@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -98,9 +98,12 @@ def command(**options: Any) -> None:
         )
     except DataError as error:
         people = str(error)
+    record = _make_record(path, checked, people, examples)
+    for example in (one for rule in record["rules"] for one in rule["examples"]):
+        example["places"] = [places.get(name) for name in example["ids"]]
     result = Output(
         f"{dataset.name}: checked",
-        _make_record(path, checked, people, examples, places),
+        record,
         list(_make_sections(path, checked, responses, people, examples)),
         signature=checked.signature,
     )
@@ -137,11 +140,7 @@ def _get_ids(stage: validate.Examination, finding: validate.Finding) -> list[str
 
 
 def _make_record(
-    data: str,
-    result: validate.ValidationResult,
-    people: HumanAccuracy | str,
-    examples: int,
-    places: Mapping[str, str],
+    data: str, result: validate.ValidationResult, people: HumanAccuracy | str, examples: int
 ) -> dict[str, Any]:
     return {
         "data": data,
@@ -154,9 +153,8 @@ def _make_record(
                 "rule": rule,
                 **dict(zip(("checked", "not_checked", "broken"), counts, strict=True)),
                 "examples": [
-                    {"ids": ids, "places": [*map(places.get, ids)], "detail": found.detail}
+                    {"ids": _get_ids(stage, found), "detail": found.detail}
                     for found in findings[:examples]
-                    for ids in [_get_ids(stage, found)]
                 ],
             }
             for stage, rule, counts, findings in _iter_rules(result)

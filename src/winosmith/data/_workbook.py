@@ -58,9 +58,10 @@ def strip_sheet(path: str) -> str:
 Grid = list[list[Any]]
 
 
-def read_sheet(
-    file: File,
-) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]], tuple[str, ...]]:
+Sheet = tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]], tuple[str, ...]]
+
+
+def read_sheet(file: File) -> Sheet:
     """Return the path, the header and the rows of a sheet, with cells as text, and notes.
 
     The path of the workbook may end in "#" and the name of a sheet.
@@ -96,11 +97,11 @@ def read_sheet(
             row = row._replace(values=None, reason=reason)
         rows.append(row)
     hidden &= {row.place.number for row in rows}
-    what = (
-        f"the sheet hides {format_count(len(hidden), 'row')}, such as row {min(hidden, default=0)}"
+    example = f"{format_count(len(hidden), 'row')}, such as row {min(hidden, default=0)}"
+    note = (
+        f"the sheet hides {example}; hidden rows are read like the others, so delete unwanted ones"
     )
-    notes = (f"{what}; hidden rows are read like the others, so delete unwanted ones",)
-    return path, tuple(names), rows, notes if hidden else ()
+    return path, tuple(names), rows, (note,) if hidden else ()
 
 
 def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid, set[int]]:

@@ -380,11 +380,10 @@ def pair_by_column(problems: ByRow, files: Sequence[Hashable], column: str) -> B
         FormatError: there is no such column, or it forms no pairs.
     """
     listed = [*problems.values()]
-    values = [
-        problem.extra[key] if (key := find_extra_key(problem.extra, column)) is not None
-        else problem.twin_id if column == "twin_id" else None
-        for problem in listed
-    ]  # fmt: skip
+    keys = [find_extra_key(problem.extra, column) for problem in listed]
+    values = [key and problem.extra[key] for key, problem in zip(keys, listed, strict=True)]
+    if column == "twin_id" and not any(keys):
+        values = [problem.twin_id for problem in listed]
     if all(value is None for value in values):
         columns = {key.partition(".")[2] for problem in listed for key in problem.extra}
         known = join_names(sorted(columns)) or "none"
