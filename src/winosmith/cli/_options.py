@@ -196,16 +196,14 @@ def read_data(path: str) -> Dataset:
 
 
 def read_items(path: str) -> Dataset | tuple[Claim, ...]:
-    from winosmith.dataset import Dataset
+    from winosmith import formats
     from winosmith.problem import Claim
 
     contents = read_contents(path)
     claims = tuple(item for item in contents.items if isinstance(item, Claim))
     if claims and contents.problems:
         raise FormatError("the file contains both problems and true-or-false claims", path)
-    return claims or Dataset(
-        contents.problems, Path(path).stem, contents.roles, is_numbered=contents.is_numbered
-    )
+    return claims or formats.to_dataset(contents)
 
 
 def read_training_data(options: Mapping[str, Any]) -> Dataset | None:

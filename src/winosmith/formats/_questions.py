@@ -168,12 +168,12 @@ def read_questions(
     if plan.may_have_blanks:
         notes += _mark_blanks(drafts)
     kind = columns.answer_is or _detect_kind(drafts)
-    for draft in moved if kind in ("0", "1") and columns.answer_is is None else ():
+    for draft in moved if kind not in ("label", "text", columns.answer_is) else ():
         at = draft.get_correct_choice(kind)
         if draft.answer is not None and at is not None and draft.positions[at] != at:
             raise FormatError.advise(
-                f"the answer {draft.answer!r} is a number, but the choices are labelled in another "
-                f"order ({', '.join(draft.labels)})",
+                f"the answer {draft.answer!r} is not a label, and the choices are labelled in "
+                f"another order ({', '.join(draft.labels)})",
                 "answer_is",
                 f"; write labels, or use `answer_is={kind!r}` if it counts choices as listed",
                 *draft.place[:3],
