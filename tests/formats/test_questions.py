@@ -349,3 +349,30 @@ def test_flags_of_choices_are_not_suggested_as_answers(tmp_path):
     (note,) = formats.scan(written(tmp_path, records)).notes
     assert "no answer column was found" in note
     assert "perhaps" not in note
+
+
+@pytest.mark.parametrize("label", ["option_{}", "({})", "{}.", "Choice {}"])
+@pytest.mark.parametrize("signs", ["ABC", "123"])
+def test_labels_may_have_words_and_punctuation(label, signs, tmp_path):
+    """Without them, the labels are letters or numbers in another order."""
+    records = []
+    for at, order in enumerate(("312", "123", "213")):
+        labels = [label.format(signs[int(one) - 1]) for one in order]
+        choices = {"label": labels, "text": [f"text {one}" for one in order]}
+        records.append({"question": f"{at}?", "choices": choices, "answer": labels[at]})
+    found = formats.read(written(tmp_path, records))
+    texts = tuple(f"text {one}" for one in "123")
+    assert [(one.options, one.answer) for one in found] == [(texts, at) for at in (2, 1, 2)]
+    if signs == "ABC":
+        records = [{**one, "answer": signs[at]} for one, at in zip(records, (2, 1, 2), strict=True)]
+        assert formats.read(written(tmp_path, records)).problems == found.problems
+
+
+def test_choices_in_one_text_may_be_in_another_order(tmp_path):
+    """Letters after the end of a series would otherwise be part of a choice."""
+    for order in ("ADCB", "CABD", "DCBA"):
+        text = "\n".join(f"{one}) text {one}" for one in order)
+        records = [{"question": f"{at}?", "options": text, "answer": "ABCD"[at]} for at in range(4)]
+        found = formats.read(written(tmp_path, records))
+        assert [one.options for one in found] == [tuple(f"text {one}" for one in "ABCD")] * 4
+        assert found.answers == (0, 1, 2, 3)

@@ -290,6 +290,9 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     lines = [one for one in markers if one["line"] is not None]
     for some in (lines, markers) if markers[0] in lines else (markers,):
         found = max((_find_series(series, some) for series in series_list), key=len, default=[])
+        signs = [one["sign"] for one in some]
+        if some is lines and any(sorted(signs) == sorted(own[: len(signs)]) for own in SERIES):
+            found = lines  # in any order
         labels = tuple(one["sign"] for one in found)
         if len(found) > 1 and sum(one["sign"] in labels for one in some) == len(found):
             ends = [*(one.start() for one in found[1:]), len(text)]

@@ -8,12 +8,14 @@ separate columns, the choices are put in random order. Additional columns are st
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, islice, product
-from string import ascii_uppercase
+from os.path import commonprefix
+from string import ascii_uppercase, digits
 from typing import IO, Any, TypeVar
 
 from winosmith import data
@@ -106,7 +108,11 @@ class _Draft:
         return self._readings
 
     def interpret(self, answer: Any) -> dict[str, int]:
-        return interpret_answer(answer, self.options, self.labels, self.original_options)
+        found = interpret_answer(answer, self.options, self.labels, self.original_options)
+        if "label" not in found and self.positions and not found.keys().isdisjoint(LETTER_KINDS):
+            named = interpret_answer(answer, self.options, _strip_labels(self.labels))
+            found |= {kind: at for kind, at in named.items() if kind == "label"}
+        return found
 
     def get_correct_choice(self, kind: str | None) -> int | None:
         """Return the correct choice, or None if the answer is withheld or matches no choice."""
@@ -159,7 +165,7 @@ def read_questions(
     moved = [draft for draft in odd if max(draft.positions) < len(draft.positions)]
     for some, how in (
         (moved, "in another order, such as {}; they are put in the order of their labels"),
-        ([draft for draft in odd if max(draft.positions) >= len(draft.positions)],
+        ([one for one in odd if max(one.positions) >= len(one.labels) == len("".join(one.labels))],
          "with gaps, such as {}; letters in files of answers mean positions"),
     ):  # fmt: skip
         if some:
@@ -500,6 +506,17 @@ def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     return f", perhaps {' or '.join(map(repr, fitting))}" if fitting else ""
 
 
+def _strip_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Remove punctuation and the words that labels share.
+
+    >>> _strip_labels(["option_B", "option_A"]), _strip_labels(["(10)", "(1)"])
+    (('B', 'A'), ('10', '1'))
+    """
+    plain = [re.sub(r"^\W+|\W+$", "", label) for label in labels]
+    start = len(commonprefix(plain).rstrip(digits))  # noqa: RUF071 - letters
+    return tuple(label[start:] for label in plain)
+
+
 _POSITIONS = [{sign: at for at, sign in enumerate(own)}
               for own in (*SERIES, [str(number) for number in range(100)])]  # fmt: skip
 """The position of each letter or number in a series, also in that of the numbers from 0."""
@@ -512,7 +529,8 @@ def _locate_labels(labels: Sequence[str]) -> tuple[int, ...]:
     >>> _locate_labels(("A", "D", "C", "B")), _locate_labels(("A", "C")), _locate_labels(("F", "G"))
     ((0, 3, 2, 1), (0, 2), ())
     """
-    found = [tuple(map(own.__getitem__, labels)) for own in _POSITIONS if own.keys() >= {*labels}]
+    signs = _strip_labels(labels)
+    found = [tuple(map(own.__getitem__, signs)) for own in _POSITIONS if own.keys() >= {*signs}]
     found = [at for at in found if 0 in at and len({*at}) == len(at)]
     return min(found, key=lambda at: (max(at), at), default=())
 
