@@ -369,10 +369,15 @@ def test_labels_may_have_words_and_punctuation(label, signs, tmp_path):
 
 
 def test_choices_in_one_text_may_be_in_another_order(tmp_path):
-    """Letters after the end of a series would otherwise be part of a choice."""
+    """After a question, the first letter must be A: otherwise it may be part of the question."""
     for order in ("ADCB", "CABD", "DCBA"):
         text = "\n".join(f"{one}) text {one}" for one in order)
         records = [{"question": f"{at}?", "options": text, "answer": "ABCD"[at]} for at in range(4)]
         found = formats.read(written(tmp_path, records))
         assert [one.options for one in found] == [tuple(f"text {one}" for one in "ABCD")] * 4
         assert found.answers == (0, 1, 2, 3)
+    for order in ("CABD", "DABC"):
+        text = "Which?\n" + "\n".join(f"{one}) text {one}" for one in order)
+        records = [{"question": text, "answer": "ABCD"[at]} for at in range(4)]
+        with pytest.raises(FormatError, match="no columns of choices were found"):
+            formats.read(written(tmp_path, records))

@@ -108,7 +108,8 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (markers[at]["line"] is None, -at)):
         begin = markers[at].start()
         split = _split_choices(text, markers[at:])
-        if split is not None and text[:begin].strip():
+        before = (one["sign"] for one in markers[:at] if one["line"] is not None)
+        if split and text[:begin].strip() and not _continues(split.labels, before):
             *others, last = split.options
             if not any("\n" in one for one in others):
                 last = last.partition("\n")[0].rstrip()
@@ -291,14 +292,24 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     for some in (lines, markers) if markers[0] in lines else (markers,):
         found = max((_find_series(series, some) for series in series_list), key=len, default=[])
         signs = [one["sign"] for one in some]
-        if some is lines and any(sorted(signs) == sorted(own[: len(signs)]) for own in SERIES):
-            found = lines  # in any order
+        if (some is lines or len(signs) > 3) and any(
+            sorted(signs) == sorted(own[: len(signs)]) for own in SERIES
+        ):
+            found = [*some]  # in any order
         labels = tuple(one["sign"] for one in found)
+        if some is lines and _continues(labels, signs):
+            return None
         if len(found) > 1 and sum(one["sign"] in labels for one in some) == len(found):
             ends = [*(one.start() for one in found[1:]), len(text)]
             texts = (text[one.end() : end] for one, end in zip(found, ends, strict=True))
             return Choices(tuple(one.strip().rstrip(",;|").rstrip() for one in texts), labels)
     return None
+
+
+def _continues(labels: Sequence[str], signs: Iterable[str]) -> bool:
+    """Return whether a sign is one of the next three of the labels' series."""
+    following = (own[len(labels) : len(labels) + 3] for own in SERIES if labels[:1] == (own[0],))
+    return not {*signs}.isdisjoint(sign for some in following for sign in some)
 
 
 def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> list[re.Match[str]]:
