@@ -2,20 +2,19 @@
 
 All answers in a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
 one question, whose choices are all labels in the file. If the correct and incorrect answers have
-separate columns, the choices are put in random order. Additional columns are stored in `extra` as
+separate columns, the choices are put in random order. Choices that are labelled in another order
+(A, D, C, B) are put in the order of their labels. Additional columns are stored in `extra` as
 `questions.NAME`.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain, islice, product
-from os.path import commonprefix
-from string import ascii_uppercase, digits
+from string import ascii_uppercase, digits, punctuation
 from typing import IO, Any, TypeVar
 
 from winosmith import data
@@ -512,9 +511,9 @@ def _strip_labels(labels: Sequence[str]) -> tuple[str, ...]:
     >>> _strip_labels(["option_B", "option_A"]), _strip_labels(["(10)", "(1)"])
     (('B', 'A'), ('10', '1'))
     """
-    plain = [re.sub(r"^\W+|\W+$", "", label) for label in labels]
-    start = len(commonprefix(plain).rstrip(digits))  # noqa: RUF071 - letters
-    return tuple(label[start:] for label in plain)
+    plain = [label.strip(f"{punctuation} （）【】．、：") for label in labels]
+    shared = plain[0][: _base.count_common_prefix(plain)] if plain else ""
+    return tuple(label[len(shared.rstrip(digits)) :] for label in plain)
 
 
 _POSITIONS = [{sign: at for at, sign in enumerate(own)}
