@@ -203,7 +203,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     (0, None)
     """
     option = _match_text(text, options)
-    if option is None and not all(map(str.isascii, (text, *options))):
+    if option is None and len(text) > 1 and not all(map(str.isascii, (text, *options))):
         text, *typed = (one.translate(_TYPED_SIGNS) for one in (text, *options))
         option = _match_text(text, typed)
     return option
