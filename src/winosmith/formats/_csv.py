@@ -173,7 +173,8 @@ def _has_other_key(rows: Rows) -> bool:
         return False
     examples = [row.values or {} for row in islice(rows, 20)]
     answers = [str(values.get(name)).strip() for values in examples if values.get(name) is not None]
-    if name == "answer" and any(is_missing(one) or parse_whole_number(one) for one in answers):
+    are_usual = any(is_missing(one) or parse_whole_number(one) for one in answers)
+    if not answers or (name == "answer" and are_usual):
         return False
     for values in examples:
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
