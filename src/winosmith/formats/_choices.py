@@ -307,9 +307,9 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
 
 
 def _continues(labels: Sequence[str], signs: Iterable[str]) -> bool:
-    """Return whether a sign is one of the next three of the labels' series."""
+    """Return whether another sign is one of the next three of the labels' series."""
     following = (own[len(labels) : len(labels) + 3] for own in SERIES if labels[:1] == (own[0],))
-    return not {*signs}.isdisjoint(sign for some in following for sign in some)
+    return not ({*signs} - {*labels}).isdisjoint(sign for some in following for sign in some)
 
 
 def _find_series(series: Sequence[str], markers: Iterable[re.Match[str]]) -> list[re.Match[str]]:
