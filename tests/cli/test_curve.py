@@ -1,11 +1,12 @@
 """`winosmith curve` and `leaderboard` measure accuracies by training size."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
-from winosmith import answers, formats
+from winosmith import Dataset, answers, formats
 from winosmith.testing import make_twins
 
 TABLE_4 = "size,accuracy\n160,51.5\n640,58.6\n2558,66.9\n10234,75.8\n40398,79.3\n"
@@ -111,6 +112,17 @@ def test_intervals_with_data_keep_twins_together(cli):
     assert (found["right"], found["clusters"]) == (36, 20)
     shown = cli("leaderboard submission.lst --labels labels.lst")
     assert "with --data they keep twins together" in shown
+
+
+def test_copies_narrow_no_interval(cli):
+    """One half of each twin is correct, so its halves alone would look independent."""
+    twice = Dataset([*DATA, *(replace(p, id=f"{p.id}/a", twin_id=f"{p.twin_id}/a") for p in DATA)])
+    formats.write(twice, "twice.jsonl")
+    Path("first.lst").write_text("1,1,1,1,1\n" * 40)
+    Path("twice.lst").write_text("1,1,1,1,1\n" * 80)
+    one = cli.told("leaderboard first.lst --data dev.jsonl")["columns"]["xl"]
+    other = cli.told("leaderboard twice.lst --data twice.jsonl")["columns"]["xl"]
+    assert other["interval"] == pytest.approx(one["interval"])
 
 
 def test_page_shows_the_area(cli):

@@ -46,6 +46,22 @@ def test_majority_must_be_correct():
     assert (found.right, found.problems, found.accuracy) == (2, 5, 0.4)
 
 
+def test_copies_of_problems_narrow_no_interval():
+    """One half of each twin is answered correctly, so its halves alone would look independent."""
+    votes = [vote for row in range(10) for vote in respond(row, [row % 2 == 0] * 3)]
+    twice = Dataset([*DATA, *(replace(p, id=f"{p.id}/a", twin_id=f"{p.twin_id}/a") for p in DATA)])
+    more = [*votes, *(replace(vote, problem_id=f"{vote.problem_id}/a") for vote in votes)]
+    assert measure_human_accuracy(twice, more).interval == pytest.approx(
+        measure_human_accuracy(DATA, votes).interval
+    )
+    alike = [replace(vote, participant=vote.participant[-1]) for vote in more]
+    one, other = (
+        measure_annotators(of, [v for v in alike if v.problem_id in of.ids]).people[0].accuracy
+        for of in (DATA, twice)
+    )
+    assert other.interval == pytest.approx(one.interval)
+
+
 def test_interval_is_wilsons_and_is_wider_for_twins():
     responses = [vote for row in range(10) for vote in respond(row, [row != 3] * 3)]
     single = make_twins(0, singles=10)

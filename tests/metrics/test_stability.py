@@ -254,6 +254,25 @@ def test_copies_with_different_answers_are_not_early_errors():
     assert first.null.p_value == 1
 
 
+def test_copies_of_families_narrow_no_interval():
+    """The twice-read families have the same answers, so they are the same observations."""
+    data = make_families(*[[1, 2, 3]] * 9)
+    lineages = {
+        p.id: p.lineage and Lineage(f"{p.root}/a", f"{p.root}/a", declared=depth(p)) for p in data
+    }
+    twice = Dataset([*data, *(replace(p, id=f"{p.id}/a", lineage=lineages[p.id]) for p in data)])
+    wrong = {"r0", "r1-0", "r2-1", "r3-2", "r4-0", "r4-1"}
+    one, other = (
+        measure_stability(right_but(of, lambda p: p.id.removesuffix("/a") in wrong))
+        for of in (data, twice)
+    )
+    for name in ("accuracy", "roots", "consistency"):
+        assert getattr(other, name).interval == pytest.approx(getattr(one, name).interval, abs=1e-9)
+    assert other.by_depth[2].interval == pytest.approx(one.by_depth[2].interval)
+    assert other.survival.at_risk == (18, 16, 12, 10)
+    assert np.ravel(other.survival.intervals) == pytest.approx(np.ravel(one.survival.intervals))
+
+
 def test_interval_matches_a_bootstrap_of_families():
     rng = np.random.default_rng(0)
     data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))

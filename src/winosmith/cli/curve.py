@@ -218,7 +218,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
-    answers, clusters = _read_answers(labels, options["data"])
+    answers, clusters, copies = _read_answers(labels, options["data"])
     submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
     if rows != len(answers):
@@ -228,7 +228,9 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
             predictions,
         )
     right = {name: np.array(column) == answers for name, column in submitted.items()}
-    found = {name: metrics.proportion(column, clusters) for name, column in right.items()}
+    found = {
+        name: metrics.proportion(column, clusters, copies=copies) for name, column in right.items()
+    }
     area = metrics.area_under_curve([own.value for own in found.values()])
     weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
     each = sum(weight * of for weight, of in zip(weights, right.values(), strict=True))
@@ -287,10 +289,8 @@ def _make_area_section(
     )
 
 
-def _read_answers(
-    labels: str | None, problems: str | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Read the answers from labels or data, and return them with the clusters for intervals."""
+def _read_answers(labels: str | None, problems: str | None) -> tuple[NDArray[np.int64], ...]:
+    """Read the answers from labels or data; return them, and the clusters and copies."""
     if problems is not None:
         dataset, _ = _predictions.read_problems(problems, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]
@@ -300,8 +300,12 @@ def _read_answers(
                 "give them with --labels",
                 problems,
             )
-        return np.array(dataset.answers), metrics.find_clusters(dataset)
+        return (
+            np.array(dataset.answers),
+            metrics.find_clusters(dataset),
+            metrics.number_copies(dataset),
+        )
     if labels is None:
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
     known = read_labels(labels)
-    return np.array(known), np.arange(len(known))
+    return np.array(known), np.arange(len(known)), np.arange(len(known))

@@ -50,6 +50,7 @@ from winosmith.metrics._graded import (
     grade,
     grade_models,
     iterate_columns,
+    number_copies,
 )
 from winosmith.metrics._leaks import (
     MIN_GROUPS,
@@ -254,6 +255,7 @@ __all__ = [
     "measure_person_accuracy",
     "measure_stability",
     "null_interval",
+    "number_copies",
     "paired_p_value",
     "parse_rules",
     "proportion",

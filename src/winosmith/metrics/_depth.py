@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 
-from winosmith.blocks import find_copies
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.lineage import depths
@@ -104,7 +103,9 @@ class Family:
             that a fair draw among the tied options is incorrect.
         tied: Shape (n,). Whether each answer is a tie.
         chance: Shape (n,). The probability of guessing each problem correctly.
-        text: Shape (n,). A number that each problem shares with its copies at the same depth.
+        copies: Shape (n,). A number that each problem shares with its copies.
+        root_copy: A number that the root shares with its copies; None if the root is not in the
+            data.
     """
 
     root: str
@@ -116,7 +117,15 @@ class Family:
     wrong: Floats
     tied: npt.NDArray[np.bool_]
     chance: Floats
-    text: Ints
+    copies: Ints
+    root_copy: int | None
+
+    @property
+    def contents(self) -> Hashable:
+        """The problems with their depths; families with the same contents are copies."""
+        return self.root_copy, frozenset(
+            zip(self.copies.tolist(), self.depths.tolist(), strict=True)
+        )
 
     @property
     def mean(self) -> float | None:
@@ -198,11 +207,9 @@ def group_families(
         if getattr(found[row], kind) is not None:
             rows.setdefault(dataset[row].root, []).append(row)
     place = {problem.id: row for row, problem in enumerate(dataset)}
-    first = {row: same[0] for same in find_copies(dataset) for row in same}
     families = []
     for root, of in rows.items():
         of_depths = [getattr(found[row], kind) for row in of]
-        texts = [*zip((first.get(row, row) for row in of), of_depths, strict=True)]
         at = place.get(root)
         if at in of:  # the lineage has a cycle, or the problem has only a depth
             at = None
@@ -217,7 +224,8 @@ def group_families(
                 1 - graded.credit[of],
                 graded.tied[of],
                 graded.chances[of],
-                np.unique(texts, axis=0, return_inverse=True)[1].reshape(-1),
+                graded.copies[of],
+                None if at is None else int(graded.copies[at]),
             )
         )
     return kind, tuple(families), len(perturbed) - known[kind]
@@ -361,10 +369,16 @@ def _simulate_errors(
     for family in families:
         levels, level_of = np.unique(family.depths, return_inverse=True)
         wrong, fine = np.zeros((NULL_DRAWS, len(levels))), np.ones((NULL_DRAWS, len(levels)))
-        _, first, sizes = np.unique(family.text, return_index=True, return_counts=True)
-        share = np.bincount(family.text, family.wrong) / sizes
+        _, first, text, sizes = np.unique(
+            np.column_stack([family.copies, family.depths]),
+            return_index=True,
+            return_inverse=True,
+            return_counts=True,
+            axis=0,
+        )
+        share = np.bincount(text.reshape(-1), family.wrong) / sizes
         no_error = np.ones(len(sizes))  # in all copies, which may have different answers
-        np.multiply.at(no_error, family.text, 1 - family.wrong)
+        np.multiply.at(no_error, text.reshape(-1), 1 - family.wrong)
         for size in np.unique(sizes):
             some = sizes == size
             part = replace(family, wrong=share[some], chance=family.chance[first[some]])

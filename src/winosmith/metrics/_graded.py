@@ -49,6 +49,17 @@ def find_clusters(dataset: Dataset) -> Labels:
     return labels
 
 
+def number_copies(dataset: Dataset) -> Labels:
+    """Return a number that each problem shares with its copies, which are one observation.
+
+    The shape is (n,); see `winosmith.blocks.find_copies`.
+    """
+    labels = np.arange(len(dataset))
+    for rows in find_copies(dataset):
+        labels[rows] = rows[0]
+    return labels
+
+
 @dataclass(frozen=True)
 class Graded(Result):
     """A solver's predictions, matched with the correct answers.
@@ -116,11 +127,8 @@ class Graded(Result):
 
     @cached_property
     def copies(self) -> Labels:
-        """A number that each problem shares with its copies, shape (n,); see `find_copies`."""
-        labels = np.arange(len(self.dataset))
-        for rows in find_copies(self.dataset):
-            labels[rows] = rows[0]
-        return labels
+        """A number that each problem shares with its copies, shape (n,); see `number_copies`."""
+        return number_copies(self.dataset)
 
     def measure_accuracy(
         self,

@@ -21,7 +21,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.metrics import _proportion
 from winosmith.metrics._depth import error_depth
-from winosmith.metrics._graded import find_clusters
+from winosmith.metrics._graded import find_clusters, number_copies
 from winosmith.metrics._proportion import INTERVAL, SIZE, Proportion, format_rate
 from winosmith.report import to_fixed
 from winosmith.response import Response
@@ -91,9 +91,11 @@ def measure_human_accuracy(
         2 * sum(response.choice == dataset[row].answer for response in given) > len(given)
         for row, given in counted.items()
     ]
+    labels = find_clusters(dataset)[list(counted)]
+    copies = number_copies(dataset)[list(counted)]
     return HumanAccuracy(
         sum(right) / len(counted),
-        _proportion.proportion(right, find_clusters(dataset)[list(counted)]).interval,
+        _proportion.proportion(right, labels, copies=copies).interval,
         sum(right),
         len(counted),
         len(tests) - len(counted),
@@ -279,14 +281,14 @@ def measure_annotators(
             "no test response is for a problem that has an answer. Validation votes are not used, "
             "because they determined which problems were kept"
         )
-    labels = find_clusters(dataset)
+    labels, copies = find_clusters(dataset), number_copies(dataset)
     people = []
     for name in sorted({name for given in answers.values() for name in given}):
         rows = [row for row, given in answers.items() if name in given]
         right = np.array([answers[row][name] == dataset[row].answer for row in rows])
         known = np.array([far[row] for row in rows if far[row] is not None])
         wrong = ~right[[far[row] is not None for row in rows]]
-        accuracy = _proportion.proportion(right, labels[rows])
+        accuracy = _proportion.proportion(right, labels[rows], copies=copies[rows])
         mean, first = error_depth(known, wrong), error_depth(known, wrong, "first")
         coin = float(known.mean()) if len(known) else None
         people.append(Annotator(name, accuracy, int(wrong.sum()), mean, first, coin))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
@@ -122,6 +122,7 @@ def measure_stability(
                 for family in families
             ],
             [family.cluster for family in families],
+            copies=_number_contents(families),
             chance=float(np.mean(chances)),
             ties=sum(family.root_tied or bool(family.tied.any()) for family in families),
         )
@@ -130,6 +131,7 @@ def measure_stability(
             roots = proportion(
                 np.array([family.root_credit for family in known]),
                 [family.cluster for family in known],
+                copies=[family.root_copy for family in known],
                 chance=float(np.mean([family.root_chance for family in known])),
                 ties=sum(family.root_tied for family in known),
             )
@@ -151,6 +153,21 @@ def measure_stability(
     )
 
 
+def _number_contents(families: Sequence[Family]) -> Ints:
+    """Return a number that each family shares with its copies, shape (families,)."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(family.contents, len(numbers)) for family in families])
+
+
+def _measure_distinct_fraction(families: Sequence[Family]) -> float:
+    """Return the effective number of families, with copies as one, as a fraction of their number.
+
+    If n_u families are copies of the same family, the effective number is (Σ n_u)² / Σ n_u². See
+    Kish (1965, section 11.7).
+    """
+    return float(len(families) / (np.bincount(_number_contents(families)) ** 2).sum())
+
+
 def _pool_accuracy(families: Sequence[Family], depth: int | None = None) -> Proportion:
     depths = np.concatenate([family.depths for family in families])
     rows = slice(None) if depth is None else depths == depth
@@ -158,6 +175,7 @@ def _pool_accuracy(families: Sequence[Family], depth: int | None = None) -> Prop
     return proportion(
         (1 - np.concatenate([family.wrong for family in families]))[rows],
         clusters[rows],
+        copies=np.concatenate([family.copies for family in families])[rows],
         chance=float(np.concatenate([family.chance for family in families])[rows].mean()),
         ties=int(np.concatenate([family.tied for family in families])[rows].sum()),
     )
@@ -178,7 +196,8 @@ class Survival(Result):
         depths: Shape (m,). The ascending depths of families' first errors or censoring.
         share: Shape (m,). The expected fraction (0–1) of families without errors beyond each depth.
         intervals: Shape (m,). The 95 % interval of each fraction: Greenwood's on the log-log scale
-            (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
+            (Kalbfleisch & Prentice 1980), from lifelines. Copies are one family; other families
+            are treated as independent.
         at_risk: Shape (m,). The number of families that reach each depth without an earlier error.
         errors: Shape (m,). The number of families whose first error is at each depth: an integer
             unless ties let a family end at several depths, each with a probability.
@@ -199,11 +218,15 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.endings]
     lasted, failed, weights = map(list, zip(*ends, strict=True))
-    fitter = lifelines.KaplanMeierFitter(alpha=1 - LEVEL)
+    fitter, distinct = (
+        lifelines.KaplanMeierFitter(alpha=1 - LEVEL),
+        _measure_distinct_fraction(families),
+    )
+    weights = np.array(weights) * distinct
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "It looks like your weights are not integers")
-        fitter.fit(lasted, failed, weights=weights if len(ends) > len(families) else None)
-    table = fitter.event_table
+        fitter.fit(lasted, failed, weights=None if (weights == 1).all() else weights)
+    table = fitter.event_table / distinct
     bounds = fitter.confidence_interval_.to_numpy()
     share = fitter.survival_function_.to_numpy()[:, 0]
     kept = [at for at, left in enumerate(table["removed"]) if left]  # lifelines adds depth 0
@@ -241,7 +264,7 @@ class SurvivalComparison(Result):
         statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
         log_rank: The p-value of the log-rank statistic. This p-value is usually too large, because
             the test treats the solvers' families as independent, although both solvers answered the
-            same families. It also ignores that families can be twins.
+            same families. Copies are one family, but the test ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
             families with probability 1/2. Report this p-value, because the test is paired. The
             p-value is exact if up to 14 clusters differ; otherwise it is computed from `draws`
@@ -294,8 +317,9 @@ def compare_survival(
     clusters = np.array([family.cluster for family in families])
     differences = sum_by_cluster((own[0] - own[1])[:, None], clusters)[:, 0]
     is_first = of < len(families)
+    distinct = weights * _measure_distinct_fraction(families)
     statistic, log_rank = _compute_log_rank(
-        (ends[is_first], weights[is_first]), (ends[~is_first], weights[~is_first])
+        (ends[is_first], distinct[is_first]), (ends[~is_first], distinct[~is_first])
     )
     sooner = float(differences.sum())
     both_digests = f"{first.digest[:6]}+{second.digest[:6]}"
