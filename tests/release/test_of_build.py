@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import everything
 from tests.release.conftest import about, build_pool, found, lines, rewritten, with_parts
-from winosmith import formats, practice
+from winosmith import Response, formats, practice, validate
 from winosmith.errors import DataError, InputError
 from winosmith.release import Tombstone, release
 from winosmith.release._content import digest_text
@@ -55,6 +55,22 @@ def test_release_has_no_withheld_text_old_id_or_private_digest(built, tmp_path):
         assert record["old_id"].encode() not in text
     for path in (built / "private").iterdir():
         assert hashlib.sha256(path.read_bytes()).hexdigest().encode() not in text
+
+
+def test_judges_have_eligible_votes(built, tmp_path):
+    """The recipe of the build excludes people who saw the other half, in the order of the votes."""
+    old = {r["id"]: r["old_id"] for r in map(json.loads, lines(built / "private/ids.jsonl"))}
+    first, second = next(
+        (data[a], data[b])
+        for data in [formats.read(built / "train_xl.jsonl")]
+        for a, b in data.twins
+    )
+    votes = [Response(old[first.id], who, "validate", 0) for who in ("x", "y", "z")]
+    votes += [Response(old[second.id], who, "validate", 0) for who in ("x", "new")]
+    validate.write_votes(votes, tmp_path / "votes.csv")
+    done = release(built, about(), tmp_path / "out", votes=tmp_path / "votes.csv")
+    judges = {digest_text(p): p.extra.get("release.judges") for p in done.content.dataset}
+    assert [judges[digest_text(p)] for p in (first, second)] == [3, 1]
 
 
 def test_changed_or_unfinished_build_is_refused(built, tmp_path):

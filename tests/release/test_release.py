@@ -165,7 +165,7 @@ def test_embargoed_problems_and_copies_are_left_out(tmp_path):
 
 
 def test_problems_have_origin_and_judges_but_no_time(tmp_path):
-    """Votes by the problem's author don't count."""
+    """Votes by the authors of the twin don't count."""
     parts = sets()
     dated = [
         replace(p, origin=replace(p.origin or Origin(), created="2026-10-02T13:05:00+01:00"))
@@ -177,6 +177,7 @@ def test_problems_have_origin_and_judges_but_no_time(tmp_path):
     votes.append(Response(dated[0].id, "subject", "test", 0))
     votes.append(Response(dated[0].id, dated[0].origin.author or "", "validate", 0))
     votes.append(Response(dated[1].id, "Jose\u0301", "validate", 0))
+    votes.append(Response(dated[0].id, "Jos\u00e9", "validate", 0))
     validate.write_votes(votes, tmp_path / "votes.csv")
     done = release(source, about(), tmp_path / "out", votes=tmp_path / "votes.csv")
     first = done.content.parts["dev"][0]

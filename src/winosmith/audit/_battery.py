@@ -34,7 +34,7 @@ from winosmith import report
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Ints, Items, ReportDone
 from winosmith.errors import InputError
-from winosmith.metrics import find_critical_value
+from winosmith.metrics import SIGNIFICANCE_LEVEL, find_critical_value
 from winosmith.results import Result, computed, shown
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
@@ -226,9 +226,6 @@ def _compute_deviations(variance: Floats, subtracted: Floats, parts: int) -> Flo
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)
 
 
-LEVEL = 0.05
-"""Maximum probability that any cue is flagged in a data set without artifacts."""
-
 MAX_FLAGGED = 8
 
 MIN_DRAWS, MAX_DRAWS = 19, 20_000
@@ -388,7 +385,9 @@ def score_cues(
         InputError: there are too few draws.
     """
     if draws < MIN_DRAWS:
-        raise InputError(f"{draws} draws can't yield a p-value of {LEVEL}; use {MIN_DRAWS} or more")
+        raise InputError(
+            f"{draws} draws can't yield a p-value of {SIGNIFICANCE_LEVEL}; use {MIN_DRAWS} or more"
+        )
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[4 : most - bool((items.counts == most).all())]
@@ -529,17 +528,19 @@ class _Round:
 
     @property
     def is_undecided(self) -> Bools:
-        """Whether the 99 % Clopper-Pearson interval of each cue's p contains `LEVEL`, (cues,)."""
+        """Whether the 99 % Clopper-Pearson interval of each cue's p contains the level, (cues,)."""
         from scipy.special import bdtr, bdtrc
 
         times = self._exceedances
-        below = bdtr(times, self.draws, LEVEL) < _TAIL
-        above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, LEVEL) < _TAIL)
+        below = bdtr(times, self.draws, SIGNIFICANCE_LEVEL) < _TAIL
+        above = (times > 0) & (
+            bdtrc(np.maximum(times - 1, 0), self.draws, SIGNIFICANCE_LEVEL) < _TAIL
+        )
         return np.asarray(self.varies & ~below & ~above)
 
     @property
     def is_flagged(self) -> Bools:
-        return np.asarray(self.varies & (self.p <= LEVEL) & ~self.is_undecided)
+        return np.asarray(self.varies & (self.p <= SIGNIFICANCE_LEVEL) & ~self.is_undecided)
 
     def find_next_flagged(self, candidates: Bools) -> int | None:
         """Return the significant candidate with the highest score above its mean, or None."""
@@ -552,7 +553,7 @@ class _Round:
 
         The limit is adjusted so that rounding errors don't make it contradict p.
         """
-        limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
+        limit = find_critical_value(self._greatest) if self.varies.any() else 0.0
         beyond = self.z > limit
         high = np.where(self.varies, (self.mean + limit * self.spread) / self._items, self.right)
         high = np.where(beyond, np.minimum(high, np.nextafter(self.right, -1)), high)

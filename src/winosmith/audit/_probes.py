@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._battery import LEVEL, MIN_DRAWS, permute_keys
+from winosmith.audit._battery import MIN_DRAWS, permute_keys
 from winosmith.audit._cues import View
 from winosmith.audit._items import Floats, Ints, Items, ReportDone
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import find_critical_value
+from winosmith.metrics import SIGNIFICANCE_LEVEL, find_critical_value
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, Result, shown
@@ -216,7 +216,9 @@ def _measure_probe(
     draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
     if draws < MIN_DRAWS:
-        raise InputError(f"{draws} draws can't yield a p-value of {LEVEL}; use {MIN_DRAWS} or more")
+        raise InputError(
+            f"{draws} draws can't yield a p-value of {SIGNIFICANCE_LEVEL}; use {MIN_DRAWS} or more"
+        )
     own = items.find_correct_options(items.unit_key)
     scores = fit_scores(own[:, None])
     right = float(_compute_accuracy(items, scores, own[:, None])[0])
@@ -237,7 +239,7 @@ def _measure_probe(
         sees=sees,
         right=right,
         expected=float(np.mean(null)),
-        high=find_critical_value(null, LEVEL),
+        high=find_critical_value(null),
         p=(1 + sum(other >= right for other in null)) / (1 + len(null)),
         draws=len(null),
         words=(),

@@ -13,7 +13,7 @@ from winosmith.audit._review import Review
 from winosmith.audit._triage import Triage
 from winosmith.data import Place
 from winosmith.dataset import ColumnRoles, Dataset
-from winosmith.metrics import compute_detectable_differences
+from winosmith.metrics import SIGNIFICANCE_LEVEL, compute_detectable_differences
 from winosmith.problem import Problem
 from winosmith.report import Svg
 from winosmith.results import HIDDEN, Result, computed
@@ -100,7 +100,9 @@ class SplitAudit(Result):
     @property
     def significant_probes(self) -> tuple[Probe, ...]:
         """The probes that are better than chance at 0.05, after Bonferroni's correction."""
-        return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
+        return tuple(
+            probe for probe in self.probes if probe.p <= SIGNIFICANCE_LEVEL / len(self.probes)
+        )
 
     @property
     def inconclusive_reason(self) -> str:

@@ -20,9 +20,6 @@ from winosmith.metrics import FORMS, LearningCurve, Proportion, format_size
 from winosmith.report import percent, percent_span, points, probability, to_fixed
 from winosmith.results import make_table
 
-ALPHA = 0.05
-"""A run is "at chance" if guessing reaches its accuracy with a higher probability than this."""
-
 Run = tuple[int, int, float]
 """The line number of a run in the file, its training size and its accuracy."""
 
@@ -63,7 +60,7 @@ def command(file: str, human: float, take: Any, problems: int | None) -> None:
 
         for line, size, accuracy in runs:
             p = float(binom.sf(round(accuracy * problems) - 1, problems, 0.5))
-            if p > ALPHA:
+            if p > metrics.SIGNIFICANCE_LEVEL:
                 at_chance.append({"line": line, "size": size, "accuracy": accuracy, "p": p})
     Output(
         f"{Path(file).stem}: the learning curve",

@@ -60,7 +60,7 @@ def compare_with_null(value: float, draws: Sequence[float]) -> NullTest:
     return NullTest(
         value=value,
         mean=float(np.mean(draws)),
-        high=find_critical_value(draws, 0.05),
+        high=find_critical_value(draws),
         p=(1 + reached) / (1 + len(draws)),
         draws=tuple(draws),
     )

@@ -91,6 +91,7 @@ from winosmith.metrics._pmi import (
     make_word_pair_matrix,
 )
 from winosmith.metrics._proportion import (
+    SIGNIFICANCE_LEVEL,
     Proportion,
     bootstrap_interval,
     crossed_proportion,
@@ -156,6 +157,7 @@ __all__ = [
     "MIN_GROUPS",
     "MIN_PLOTTED",
     "PMI_SMOOTHING",
+    "SIGNIFICANCE_LEVEL",
     "SPACING",
     "Agreement",
     "Annotator",

@@ -196,7 +196,10 @@ def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) ->
     size = max(1, int(n / max(1.0, design) + 1e-9))
     low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
-    weights, limits = binom.pmf(differ, size, psi), binom.isf(_ALPHA / 2, differ, 0.5)
+    weights, limits = (
+        binom.pmf(differ, size, psi),
+        binom.isf(_proportion.SIGNIFICANCE_LEVEL / 2, differ, 0.5),
+    )
 
     def find_excess(difference: float) -> float:
         powers = binom.sf(limits, differ, (1 + difference / psi) / 2)
@@ -205,7 +208,7 @@ def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) ->
     return float(brentq(find_excess, 0.0, psi, xtol=1e-9)) if find_excess(psi) >= 0 else None
 
 
-_ALPHA, _POWER = 0.05, 0.8
+_POWER = 0.8
 _TAIL = 1e-9
 """Total probability of the tails that the power calculation omits."""
 

@@ -460,7 +460,11 @@ _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-def find_critical_value(draws: npt.ArrayLike, level: float) -> float:
+SIGNIFICANCE_LEVEL = 0.05
+"""Maximum probability of a significant result if the null hypothesis is true."""
+
+
+def find_critical_value(draws: npt.ArrayLike, level: float = SIGNIFICANCE_LEVEL) -> float:
     """Return the critical value of a test: the ⌊level · (B + 1)⌋-th largest of B null draws.
 
     If the observed value is exchangeable with the draws, it exceeds the critical value with a
@@ -474,7 +478,7 @@ def find_critical_value(draws: npt.ArrayLike, level: float) -> float:
     Raises:
         ValueError: There are fewer draws than 1 / level - 1.
 
-    >>> find_critical_value(range(19), 0.05), find_critical_value(range(199), 0.05)
+    >>> find_critical_value(range(19)), find_critical_value(range(199))
     (18.0, 189.0)
     """
     values = np.sort(np.asarray(draws, np.float64))

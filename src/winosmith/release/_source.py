@@ -29,7 +29,6 @@ from winosmith.release._about import About, parse_about
 from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
 from winosmith.splits import PreviousProblem, SplitName
-from winosmith.text import normalize_name
 
 _REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that a release contains."""
@@ -159,25 +158,26 @@ def make_removal_fields(stage: str, reason: str) -> Fields:
 def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
     """Return a function that returns the fields about a problem's judges.
 
-    Respondents of human tests, and the author of a problem, are not its judges.
+    Only people with an eligible vote are judges; see `validate.select_eligible`. Votes on both
+    halves of a twin are eligible unless the source is a build whose recipe excludes them.
     """
+    old, every = source.old_ids, _content.index_problems(source.parts) | source.absent_problems
+    pool = Dataset(replace(problem, id=old.get(id_, id_)) for id_, problem in every.items())
+    both_halves = source.build.get("recipe", {}).get("votes", {}).get("both_halves", True)
+    given = (vote for path in votes for vote in validate.read_votes(path))
+    eligible, _ = validate.select_eligible(pool, given, both_halves=both_halves)
     people: dict[str, set[str]] = {}
-    for path in votes:
-        for vote in validate.read_votes(path):
-            if vote.purpose != "test":
-                people.setdefault(vote.problem_id, set()).add(vote.participant)
-    found: dict[str, list[str]] = {}
-    for id_, problem in _content.index_problems(source.parts).items():
-        author = {normalize_name((problem.origin and problem.origin.author) or "")}
-        if by := people.get(source.old_ids.get(id_, id_), set()) - author:
-            found[id_] = sorted(judge.replace(" ", "_") for judge in by)
-    if votes and not found:
+    for vote in eligible:
+        people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
+    if votes and not people:
         raise InputError(
-            f"{votes[0]}: none of the votes is for a released problem; if a build is released, "
+            f"{votes[0]}: no eligible vote is for a released problem; if a build is released, "
             "the votes must use the ids of its pool, which are in the build's private folder"
         )
     return lambda problem: (
-        {JUDGES: len(by), JUDGED_BY: " ".join(by)} if (by := found.get(problem.id)) else {}
+        {JUDGES: len(by), JUDGED_BY: " ".join(sorted(by))}
+        if (by := people.get(old.get(problem.id, problem.id)))
+        else {}
     )
 
 

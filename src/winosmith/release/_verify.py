@@ -20,7 +20,7 @@ from winosmith.errors import InputError, first_line
 from winosmith.exposure import COINS, find_faults, read_private_files
 from winosmith.finished import read_old_ids
 from winosmith.humans import CANARY
-from winosmith.metrics import MIN_GROUPS, SPACING, Copies, find_clusters, find_leaks
+from winosmith.metrics import MIN_GROUPS, SPACING, Copies, Leak, find_clusters, find_leaks
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
@@ -222,21 +222,9 @@ def find_answered_test(content: Content, secrets: Secrets | None) -> Dataset:
     return Dataset(p for p in answered if p.answer is not None)
 
 
-def explain_unchecked_leaks(content: Content, secrets: Secrets | None) -> str:
-    """Return why test isn't searched for fields that reveal its answers.
-
-    The result is "" if it is searched, or if there is no test.
-    """
-    blocks = len({*find_clusters(find_answered_test(content, secrets)).tolist()})
-    if _content.TEST not in content.parts or blocks >= MIN_GROUPS:
-        return ""
-    return (
-        "Not checked whether ids or other fields reveal test answers: test has "
-        f"{format_count(blocks, 'block')} with known answers, and {MIN_GROUPS} are needed."
-    )
-
-
-def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
+def find_secrecy_faults(
+    content: Content, secrets: Secrets, leaks: Iterable[Leak]
+) -> Iterator[Fault]:
     """Yield faults for withheld problems, test answers, and ids from before the build."""
     solved, withheld = (_map_answers(of, content) for of in (secrets.solved, secrets.withheld))
     for _, where, problem in _iter_problems(content):
@@ -253,7 +241,7 @@ def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, which is an id from before the build"
             yield Fault(where, what, REMOVE_ADVICE)
-    for leak in find_leaks(find_answered_test(content, secrets)) or ():
+    for leak in leaks:
         if leak.field not in ("sentence", "options"):  # solvers may see these fields
             do = "remove the field from the file"
             if leak.field in ("id", "twin_id", "lineage.root", "lineage.parent"):
@@ -263,16 +251,29 @@ def find_secrecy_faults(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
-def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
-    """Find the faults; `release` refuses content with any of them."""
-    return [
+def check_content(content: Content, secrets: Secrets | None) -> tuple[list[Fault], str]:
+    """Find the faults of content, which `release` refuses if it has any.
+
+    The second item is the reason why test was not searched for fields that reveal its answers; ""
+    if it was searched, or if there is no test.
+    """
+    answered, unchecked = find_answered_test(content, secrets), ""
+    leaks = find_leaks(answered)
+    if leaks is None and _content.TEST in content.parts:
+        blocks = len({*find_clusters(answered).tolist()})
+        unchecked = (
+            "Not checked whether ids or other fields reveal test answers: test has "
+            f"{format_count(blocks, 'block')} with known answers, and {MIN_GROUPS} are needed."
+        )
+    faults = [
         *find_problem_faults(content),
         *find_order_faults(content),
         *find_split_faults(content),
         *find_licence_faults(content),
         *find_withdrawal_faults(content),
-        *(find_secrecy_faults(content, secrets) if secrets else ()),
+        *(find_secrecy_faults(content, secrets, leaks or ()) if secrets else ()),
     ]
+    return faults, unchecked
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,13 +345,13 @@ def verify(
     if bad:
         return VerificationResult(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
-        faults += find_content_faults(content, secrets)
+        of_content, unchecked = check_content(content, secrets)
+        faults += of_content
     with show("files", None):
         faults += find_statement_faults(record, content)
         faults += find_file_faults(folder, record, sums, content)
         faults += find_digest_faults(folder, sums, secrets) if secrets else ()
         faults += find_coin_faults(folder, content, private)
-    unchecked = explain_unchecked_leaks(content, secrets)
     return VerificationResult(folder, tuple(faults), content, private is not None, unchecked)
 
 

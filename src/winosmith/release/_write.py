@@ -55,11 +55,14 @@ class PreparedRelease:
         pairs: for a keyed release, the problems in both presentations; the content has the first
             presentations until `apply_coins`.
         coins: the private files with the coins, by name.
+        unchecked: why test was not searched for fields that reveal its answers; see
+            `_verify.check_content`.
     """
 
     content: _content.Content
     solved: Mapping[str, int | None]
     source_ids: Mapping[str, str]
+    unchecked: str
     secrets: _verify.Secrets | None = None
     pairs: tuple[exposure.Pair, ...] = ()
     coins: Mapping[str, str] = field(default_factory=dict)
@@ -188,11 +191,10 @@ def prepare_content(
             changes=found,
             history=previous.history,
         )
-    _refuse_faults(
-        content, secrets, {new: source.places.get(p.id, "") for new, p in old_of.items()}
-    )
+    places = {new: source.places.get(old.id, "") for new, old in old_of.items()}
+    unchecked = _refuse_faults(content, secrets, places)
     answers = {problem.id: problem.answer for problem in answered} if secrets else {}
-    return PreparedRelease(content, answers, source_ids, secrets, pairs)
+    return PreparedRelease(content, answers, source_ids, unchecked, secrets, pairs)
 
 
 def apply_coins(
@@ -211,11 +213,11 @@ def apply_coins(
     lines = exposure.format_presentations(pairs)
     statement = replace(statement, commitment=exposure.compute_commitment(key, digest, lines))
     content = replace(prepared.content, parts=parts, keyed=statement)
-    _refuse_faults(content, prepared.secrets, {})
+    unchecked = _refuse_faults(content, prepared.secrets, {})
     solved = {**prepared.solved}
     solved |= {id_: form.answer for id_, form in shown.items() if id_ in solved}
     files = {exposure.COINS: exposure.format_coins(key, keyed), exposure.PRESENTATIONS: lines}
-    return replace(prepared, content=content, solved=solved, coins=files)
+    return replace(prepared, content=content, solved=solved, coins=files, unchecked=unchecked)
 
 
 def _filter_parts(
@@ -229,14 +231,18 @@ def _filter_parts(
 
 def _refuse_faults(
     content: _content.Content, secrets: _verify.Secrets | None, places: Mapping[str, str]
-) -> None:
-    """Refuse content with faults. `places` has the problems' locations in the user's files."""
+) -> str:
+    """Raise a DataError with the faults, or return why test was not searched for leaks.
+
+    `places` has the problems' locations in the user's files.
+    """
 
     def locate(found: re.Match[str]) -> str:
         return places.get(content.parts[found[1]][int(found[2]) - 1].id) or found[0]
 
     by_remedy: dict[str, list[str]] = {}
-    for fault in _verify.find_content_faults(content, secrets):
+    faults, unchecked = _verify.check_content(content, secrets)
+    for fault in faults:
         text = re.sub(r"data/([\w-]+)\.jsonl:(\d+)", locate, f"{fault.where}: {fault.what}")
         by_remedy.setdefault(fault.remedy, []).append(text)
     lines = ["these problems must not be released:"]
@@ -245,6 +251,7 @@ def _refuse_faults(
         lines.append("\n".join(found[:_MAX_SHOWN] + more) + f"; {do}")
     if by_remedy:
         raise DataError("\n".join(lines))
+    return unchecked
 
 
 def _omit_known_problems(
@@ -398,8 +405,7 @@ def release(
         private_folder = write_private(done, folder)
         if keyed:
             get_pending_path(out, about).unlink(missing_ok=True)
-    unchecked = _verify.explain_unchecked_leaks(done.content, done.secrets)
-    return ReleaseResult(folder, done.content, private_folder, is_new, done.copies, unchecked)
+    return ReleaseResult(folder, done.content, private_folder, is_new, done.copies, done.unchecked)
 
 
 def _list_paths(paths: _Paths) -> list[str | Path]:
