@@ -12,7 +12,7 @@ from winosmith import Dataset, Lineage, Problem
 from winosmith.errors import DataError
 from winosmith.lineage import make_child
 from winosmith.metrics import EditKinds, compute_lineage_statistics, count_edit_kinds, error_depth
-from winosmith.metrics._depth import _compute_excess_intervals
+from winosmith.metrics._depth import _compute_excess_interval
 from winosmith.testing import make_families, make_twins
 from winosmith.text import compute_edit_distance, tokenize
 
@@ -193,17 +193,28 @@ def test_interval_of_few_families_has_its_coverage(families, least):
     for seed in range(200):
         share = 1 / (1 + np.exp(0.5 - rng.normal(0, 0.8, families)))
         wrong = (rng.random(len(clusters)) < share[clusters]).astype(float)
-        [interval] = _compute_excess_intervals(
-            rng.random((len(clusters), 1)) < 0.3, wrong, clusters, seed
-        )
+        interval = _compute_excess_interval(rng.random(len(clusters)) < 0.3, wrong, clusters, seed)
         held += interval[0] <= 0 <= interval[1]
     assert held >= least * 200
 
 
+def test_interval_of_a_rare_kind_has_its_coverage():
+    """One problem in 20 has the edit, and one in 10 is incorrect; often, no edited one is."""
+    rng, clusters, held, found = np.random.default_rng(2), np.repeat(np.arange(15), 10), 0, 0
+    for seed in range(100):
+        wrong = (rng.random(150) < 0.1).astype(float)
+        interval = _compute_excess_interval(rng.random(150) < 0.05, wrong, clusters, seed)
+        found += interval is not None
+        held += interval is not None and interval[0] <= 0 <= interval[1]
+    assert held >= 0.93 * found > 50
+
+
 def test_kind_of_all_problems_has_no_excess():
     wrong = np.array([1.0, 0, 0, 1, 0, 1, 0, 0])
-    having = np.column_stack([np.ones(8, bool), np.arange(8) < 5])
-    every, some = _compute_excess_intervals(having, wrong, np.arange(8), 0)
+    every, some = (
+        _compute_excess_interval(having, wrong, np.arange(8), 0)
+        for having in (np.ones(8, bool), np.arange(8) < 5)
+    )
     assert every == (0, 0)
     assert some[0] < some[1]
 

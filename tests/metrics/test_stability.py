@@ -149,6 +149,14 @@ def test_interval_of_five_families_exceeds_the_percentiles():
     assert found.interval[1] > high + 0.2
 
 
+@pytest.mark.parametrize(("families", "has"), [(4, False), (5, True)])
+def test_interval_needs_five_families_with_an_error(families, has):
+    """An error in one family of 25 would give an interval without width."""
+    found = measure_stability(right_but(MANY, {f"r{at}-{at}" for at in range(families)}))
+    for one in (found.mean, found.family_mean, found.first):
+        assert (one.interval is not None) == has
+
+
 def test_late_errors_have_a_small_p_value():
     found = measure_stability(right_but(MANY, lambda p: depth(p) > 4)).mean
     assert found.value == 5.5

@@ -232,7 +232,9 @@ def group_families(
 
 
 MIN_CLUSTERS = 5
-"""Minimum number of clusters for a bootstrap interval. With fewer, too few draws are distinct."""
+"""Minimum number of clusters with an error (or edit) for a bootstrap interval.
+
+With fewer, too few draws are distinct."""
 
 NULL_DRAWS = 2_000
 """Number of draws from each null distribution, which is smooth with more than 30 families."""
@@ -281,7 +283,7 @@ class ErrorDepth(Result):
     Attributes:
         value: The error depth, 0 or more; None if there are no errors.
         interval: The 95 % interval from the bootstrap over families, expanded to account for few
-            families; None if there are no errors, or fewer than 5 clusters of families.
+            families with an error; None if fewer than 5 clusters of families have one.
         errors: The number of errors, or of families with errors, over which the mean is taken. This
             is an integer unless there are ties.
         null: The error depth expected if depth had no influence on errors.
@@ -305,11 +307,9 @@ def measure_depths(
         totals[at] = _compute_totals(levels, wrong[None], fine[None])[0]
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
-    drawn, number = None, len(np.unique(clusters))
-    if number >= MIN_CLUSTERS:
-        drawn = _proportion.resample(
-            _proportion.sum_by_cluster(totals, clusters), seed, draws=draws
-        )
+    of_clusters = _proportion.sum_by_cluster(totals, clusters)
+    number = int(np.count_nonzero(of_clusters[:, 1]))
+    drawn = _proportion.resample(of_clusters, seed, draws=draws)
     coins = _simulate_errors(families, _simulate_guessing, np.random.default_rng([seed, 1]))
     shuffles = _simulate_errors(
         families, _shuffle_errors, np.random.default_rng([seed, 2]), together=True
@@ -333,7 +333,7 @@ def measure_depths(
         p_value = min(1.0, 2 * (1 + min(as_far)) / (1 + len(of_shuffles)))
         shuffled = _proportion.null_interval(of_shuffles)
         interval = None
-        if drawn is not None:
+        if number >= MIN_CLUSTERS:
             ratios = _compute_ratios(drawn, above, below)
             interval = _proportion.compute_percentile_interval(ratios, clusters=number)
         errors = _proportion.round_count(float(observed[below]))
@@ -459,8 +459,9 @@ class EditKind(Result):
         errors: The fraction of incorrect answers among problems with such an edit, with a
             family-robust interval. Its `right` is the number of incorrect answers.
         excess: `errors` minus the same fraction among all perturbed problems, −1 to 1.
-        interval: The 95 % interval of the excess from resampling families, expanded for the number
-            of families with such an edit; None if there are fewer than five.
+        interval: The 95 % interval of the excess from resampling families, with three
+            pseudo-clusters of the mean size (`DIFFERENCE_WEIGHTS`); None if fewer than five
+            families have such an edit.
     """
 
     kind: str
@@ -538,7 +539,7 @@ def count_edit_kinds(graded: Graded, tags: Tags, seed: int = 0) -> EditKinds:
     copies = graded.copies[rows]
     names = sorted({kind for edits in counts for kind in edits})
     table = np.array([[edits[name] for name in names] for edits in counts])
-    intervals = _compute_excess_intervals(table > 0, wrong, clusters, seed)
+    intervals = [_compute_excess_interval(of > 0, wrong, clusters, seed) for of in table.T]
     found = []
     for name, edits_of, interval in zip(names, table.T, intervals, strict=True):
         has = edits_of > 0
@@ -572,20 +573,23 @@ def _count_edits(dataset: Dataset, row: int, tags: Tags) -> Counter[str]:
     return found
 
 
-def _compute_excess_intervals(
+def _compute_excess_interval(
     edited: Bools, wrong: Floats, clusters: npt.NDArray[np.int64], seed: int
-) -> list[tuple[float, float] | None]:
-    of_all = np.column_stack([wrong, np.ones(len(wrong))])
-    columns = np.hstack([of_all, edited, edited * wrong[:, None]])
-    sums = _proportion.resample(_proportion.sum_by_cluster(columns, clusters), seed)
-    base = sums[:, 0] / sums[:, 1]
-    number = edited.shape[1]
-    with np.errstate(invalid="ignore"):
-        excess = sums[:, 2 + number :] / sums[:, 2 : 2 + number] - base[:, None]
-    families = [len(np.unique(clusters[column])) for column in edited.T]
-    return [
-        _proportion.compute_percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
-        if number >= MIN_CLUSTERS
-        else None
-        for drawn, number in zip(excess.T, families, strict=True)
+) -> tuple[float, float] | None:
+    columns = np.column_stack([wrong, np.ones(len(wrong)), edited * wrong, edited])
+    totals = _proportion.sum_by_cluster(columns, clusters)
+    if np.count_nonzero(totals[:, 3]) < MIN_CLUSTERS:
+        return None
+    # Pseudo-clusters: all edited problems wrong, none wrong, and as many as of the others.
+    sizes = (totals[:, [1, 3]] ** 2).sum(axis=0) / totals[:, [1, 3]].sum(axis=0)
+    size, base, own = max(sizes), float(wrong.mean()), sizes[1]
+    errors = own * np.array([1, 0, base])
+    weights = _proportion.DIFFERENCE_WEIGHTS
+    prior = [
+        [w, e + base * (size - own), size, e, own] for w, e in zip(weights, errors, strict=True)
     ]
+    sums = _proportion.resample(totals, seed, prior=np.array(prior))
+    sums = sums[sums[:, 3] > 0]
+    return _proportion.compute_percentile_interval(
+        sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
+    )
