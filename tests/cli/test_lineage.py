@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.metrics.answering import right_but
 from winosmith import Dataset, Lineage, Prediction, Problem, answers, formats
+from winosmith.cli._stability import _make_survival_table
 from winosmith.lineage import depths, make_child
-from winosmith.metrics import compare_survival, grade
-from winosmith.testing import make_twins
+from winosmith.metrics import compare_survival, grade, measure_stability
+from winosmith.testing import make_families, make_twins
 
 
 def evolved(families: int = 8, versions: int = 12) -> Dataset:
@@ -245,3 +247,11 @@ def test_three_pairs_have_p_values_corrected_by_holm(compare, cli):
     assert [row[-2:] for row in rows] == [["0.0005", "0.0015"]] * 3
     assert rows[1][3:7] == ["12", "0", "2", "2nd"]
     assert max(map(len, shown.partition("Signature")[0].splitlines())) <= 80
+
+
+def test_survival_is_not_extrapolated():
+    """The only family without an error ends at depth 3, before the other solver's error at 9."""
+    data = make_families([2, 9], [3])
+    early, late = (measure_stability(right_but(data, wrong)) for wrong in ({"r0-0"}, {"r0-1"}))
+    rows = _make_survival_table({"early": early, "late": late}).rows
+    assert [row[-1] for row in rows] == [None, "0.0 %"]

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from tests.conftest import examples, installed
 from tests.metrics.answering import choosing, right_but
@@ -51,6 +52,16 @@ def test_curve_is_kaplan_and_meiers():
     width = 1.959964 * np.sqrt(variance) / abs(np.log(share))
     expected = (share ** np.exp(width), share ** np.exp(-width))
     assert found.intervals[2] == pytest.approx(expected, abs=1e-6)
+
+
+def test_survival_of_none_or_all_has_wilsons_interval():
+    """12 families reach depth 1, and the errors of 10 are at depth 3."""
+    data = make_families(*[[1, 2, 3]] * 10, [1], [2])
+    found = measure_stability(fail_from(data, {f"r{n}": 3 for n in range(10)})).survival
+    assert found.share == (1, 1, 0)
+    low, high = found.intervals[0], found.intervals[2]
+    assert low == pytest.approx(proportion_confint(12, 12, method="wilson"))
+    assert high == pytest.approx(proportion_confint(0, 10, method="wilson"))
 
 
 def test_survival_of_one_half_is_the_median_despite_rounding():

@@ -268,7 +268,8 @@ def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
         curve = of.survival
         rows.append(
             [solver, sum(curve.errors) + sum(curve.censored), sum(curve.errors), curve.median,
-             *(percent([1.0, *curve.share][bisect(curve.depths, depth)]) for depth in shown)]
+             *(None if depth > curve.depths[-1] and curve.share[-1]
+               else percent([1.0, *curve.share][bisect(curve.depths, depth)]) for depth in shown)]
         )  # fmt: skip
     return report.Table(
         "Families without an error",

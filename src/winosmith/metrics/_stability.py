@@ -16,7 +16,14 @@ from winosmith.errors import DataError, require
 from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, group_families, measure_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
-from winosmith.metrics._proportion import DRAWS, Proportion, proportion, round_count, sum_by_cluster
+from winosmith.metrics._proportion import (
+    DRAWS,
+    Proportion,
+    proportion,
+    round_count,
+    sum_by_cluster,
+    wilson_interval,
+)
 from winosmith.report import Signature, signature_of
 from winosmith.results import Result
 
@@ -196,8 +203,8 @@ class Survival(Result):
         depths: Shape (m,). The ascending depths of families' first errors or censoring.
         share: Shape (m,). The expected fraction (0–1) of families without errors beyond each depth.
         intervals: Shape (m,). The 95 % interval of each fraction: Greenwood's on the log-log scale
-            (Kalbfleisch & Prentice 1980), from lifelines. Copies are one family; other families
-            are treated as independent.
+            (Kalbfleisch & Prentice 1980), from lifelines; for a fraction of 0 or 1, Wilson's for
+            the families at risk. Copies are one family; other families are treated as independent.
         at_risk: Shape (m,). The number of families that reach each depth without an earlier error.
         errors: Shape (m,). The number of families whose first error is at each depth: an integer
             unless ties let a family end at several depths, each with a probability.
@@ -218,11 +225,8 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.endings]
     lasted, failed, weights = map(list, zip(*ends, strict=True))
-    fitter, distinct = (
-        lifelines.KaplanMeierFitter(alpha=1 - LEVEL),
-        _measure_distinct_fraction(families),
-    )
-    weights = np.array(weights) * distinct
+    distinct = _measure_distinct_fraction(families)
+    fitter, weights = lifelines.KaplanMeierFitter(alpha=1 - LEVEL), np.array(weights) * distinct
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "It looks like your weights are not integers")
         fitter.fit(lasted, failed, weights=None if (weights == 1).all() else weights)
@@ -236,7 +240,12 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     return Survival(
         depths,
         tuple(float(share[at]) for at in kept),
-        tuple((float(bounds[at, 0]), float(bounds[at, 1])) for at in kept),
+        tuple(
+            (float(bounds[at, 0]), float(bounds[at, 1]))
+            if 1e-9 < share[at] < 1 - 1e-9
+            else wilson_interval(round(share[at]) * n, n)
+            for at, n in zip(kept, fitter.event_table["at_risk"].iloc[kept], strict=True)
+        ),
         _round_counts(table["at_risk"].iloc[kept]),
         _round_counts(table["observed"].iloc[kept]),
         _round_counts(
