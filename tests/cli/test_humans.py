@@ -181,6 +181,14 @@ def test_results_are_reported_per_test_and_over_all(round_of_tests, cli):
     assert [test["ambiguous"] for test in report["tests"]] == [1, 0]
 
 
+def test_unknown_problems_are_refused_by_line(round_of_tests, cli):
+    lines = [*round_of_tests[:2], round_of_tests[2].replace(DATA[4].id, "unknown")]
+    Path("few.jsonl").write_text("".join(lines), "utf-8")
+    for command in ("results", "select"):
+        told = cli.refused(f"humans {command} data.jsonl few.jsonl")
+        assert "few.jsonl:3: there is no problem with the id 'unknown' in the data" in told
+
+
 def test_problems_and_tests_without_results_are_reported(round_of_tests, cli):
     Path("few.jsonl").write_text("".join(round_of_tests[:16]), "utf-8")
     said = cli.aside("humans results data.jsonl few.jsonl --without 3")

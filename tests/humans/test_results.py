@@ -105,6 +105,18 @@ def test_pdp_tables_match_the_paper(pdp):
     assert not any(item.is_flagged for item in test.items)
 
 
+def test_question_on_two_sheets_of_a_subject_counts_once():
+    """The option of an answer that is also marked as ambiguous counts, not the mark."""
+    data = problems(3)
+    said = answers(data, {"S1": [0, 1, "X"], "S2": [0, 0, 0]})
+    said[0] = replace(said[0], ambiguous=True)
+    taken = tuple(TakenSheet(f"common-{order}", "common", data.ids) for order in (1, 2))
+    *_, test = compute_results(data, said, [Subject("S1", taken=taken), Subject("S2")]).tests
+    (row,) = test.people
+    assert (row.right, row.asked, row.ambiguous, row.empty) == (1, 3, 1, 0)
+    assert (test.accuracy.right, test.accuracy.n, test.ambiguous) == (1, 3, 1)
+
+
 def test_results_do_not_depend_on_the_order_of_responses(pdp):
     """The sheets state the order of the items."""
     data, said, _ = pdp

@@ -21,7 +21,7 @@ from winosmith.report import percent, percent_span, signature_of
 from winosmith.response import Response
 from winosmith.results import make_table, make_tables
 from winosmith.text import format_count
-from winosmith.validate import iterate_votes, read_votes
+from winosmith.validate import iterate_votes
 
 
 @click.command("results")
@@ -51,7 +51,7 @@ def print_results(**options: Any) -> None:
             --subjects answers/subjects.jsonl --out results.html
     """  # noqa: D301
     dataset = _options.read_data(options["data"])
-    responses = _read_responses(options["responses"])
+    responses = _read_responses(options["responses"], dataset)
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     found = humans.compute_results(
         dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
@@ -84,7 +84,7 @@ def print_results(**options: Any) -> None:
     ).show()
 
 
-def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
+def _read_responses(paths: Sequence[str], dataset: Dataset) -> tuple[Response, ...]:
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -99,6 +99,9 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
                     path,
                     line,
                 )
+            if response.problem_id not in dataset:
+                what = f"there is no problem with the id {response.problem_id!r} in the data"
+                raise FormatError(what, path, line)
             first[who] = f"{path}:{line}"
             responses.append(response)
     return tuple(responses)
@@ -238,7 +241,7 @@ def select_problems(**options: Any) -> None:
         winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
     """  # noqa: D301
     dataset = _options.read_data(options["data"])
-    responses = [response for path in options["responses"] for response in read_votes(path)]
+    responses = _read_responses(options["responses"], dataset)
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
     found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
     fit: CrossFit | str  # the agreement, or the reason why it can't be estimated

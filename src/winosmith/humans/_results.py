@@ -161,7 +161,7 @@ def _group_questions_by_test(
             if not taken.problems:  # a site has erased all texts of the sheet
                 continue
             sheets = tests.setdefault(taken.test, {})
-            sheets[who] = sheets.get(who, ()) + taken.problems
+            sheets[who] = tuple(dict.fromkeys((*sheets.get(who, ()), *taken.problems)))
             for problem in taken.problems:
                 left.pop(problem, None)
         if left:
@@ -306,10 +306,12 @@ def measure_test(
         for problem, said in zip(sheets[who], given, strict=True):
             where = column[problem]
             right[at, where] = said is not None and said.choice == dataset[rows[where]].answer
-        ambiguous = sum(said is not None and said.ambiguous for said in given)
-        empty = sum(said is None or (said.choice is None and not said.ambiguous) for said in given)
+        left = [said for said in given if said is None or said.choice is None]
+        ambiguous = sum(said is not None and said.ambiguous for said in left)
         score = int(np.nansum(right[at]))
-        people.append(SubjectRow(who, score, len(given), ambiguous, empty, natives[at]))
+        people.append(
+            SubjectRow(who, score, len(given), ambiguous, len(left) - ambiguous, natives[at])
+        )
     items = []
     table = np.zeros((len(rows), MAX_OPTIONS + 1), np.int64)
     for at, row in enumerate(rows):
