@@ -155,6 +155,13 @@ def test_result_does_not_depend_on_the_order_of_problems(order):
     assert moved == tuple(there[row] for row in order)
 
 
+def test_copies_are_no_further_evidence():
+    data = polarity(meant=0.8)
+    copies = [replace(p, id=f"{p.id}/{n}", twin_id=f"{p.twin_id}/{n}") for n in "ab" for p in data]
+    there, more = (find_associations(of, z=2).clues for of in (data, Dataset([*data, *copies])))
+    assert more[: len(data)] == there
+
+
 def test_clue_of_strength_z_needs_z_squared_other_problems():
     for clues in find_associations(polarity(meant=0.7), z=2).clues:
         assert all(clue.right + clue.wrong >= 4 and clue.z >= 2 for clue in clues)

@@ -208,8 +208,8 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
     """Find the words that reveal a data set's answers.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
-    one) in other problems, so that the sign test statistic is `z` or more. See the module
-    docstring.
+    one) in other problems, so that the sign test statistic is `z` or more. Copies of a problem
+    count once. See the module docstring.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -246,9 +246,10 @@ def find_associations(dataset: Dataset | formats.Readable, *, z: float = 3.0) ->
     texts = [[normalize_tokens(problem.sentence)] for problem in dataset]
     block_of = encode_groups(join_blocks(dataset.groups, texts), len(dataset))
     in_block = np.unique(block_of[of] * max(len(numbers), 1) + features, return_inverse=True)[1]
+    once = np.unique(2 * in_block + is_correct, return_index=True)[1]  # not each copy
     right, wrong = (  # counts in the other blocks
-        np.bincount(features, mask)[features] - np.bincount(in_block, mask)[in_block]
-        for mask in (is_correct == 1, is_correct == 0)
+        np.bincount(features[once], mask)[features] - np.bincount(in_block[once], mask)[in_block]
+        for mask in (is_correct[once] == 1, is_correct[once] == 0)
     )
     strength = (right - wrong) / np.sqrt(np.maximum(right + wrong, 1))
     keys = list(numbers)
