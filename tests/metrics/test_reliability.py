@@ -126,6 +126,17 @@ def test_intervals_contain_the_true_value(items, error):
         assert np.mean([low <= true <= high for low, high in known]) > 0.9
 
 
+def test_intervals_of_rare_answers_contain_the_true_value():
+    """Two people give each answer at random, and one answer in 10 is the rare one.
+
+    In a third of the sets, no item has two rare answers.
+    """
+    picks = (np.random.default_rng(0).random((100, 100, 2)) < 0.1).sum(axis=2)
+    for coefficient in (fleiss_kappa, krippendorff_alpha):
+        found = [coefficient(np.stack([2 - ones, ones], axis=1)).interval for ones in picks]
+        assert np.mean([low <= 0 <= high for low, high in found]) > 0.9
+
+
 def test_clustered_items_are_resampled_together():
     table = np.repeat(FOURTEEN, 2, axis=0)
 

@@ -369,7 +369,8 @@ def krippendorff_alpha(
     always gave the same answer. The interval comes from resampling items. The interval of
     Krippendorff's own bootstrap is narrower, because it resamples pairs of answers as if they were
     independent. Two pseudo-clusters of the mean size are added, one with full and one with chance
-    agreement. Without them, ten unanimous items would give a zero-width interval.
+    agreement; in both, the answers that occur are equally frequent. Without them, ten unanimous
+    items would give a zero-width interval, and rare answers one that is too narrow.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -392,10 +393,8 @@ def krippendorff_alpha(
         return Reliability(None, None, reason, len(counts), int(counts.sum()))
     answers = counts.sum(axis=1)
     differing = (answers**2 - (counts**2).sum(axis=1)) / (answers - 1)
-    pool = counts.sum(axis=0) / counts.sum()
-    ends = [0.0, *pool], [1 - float(pool @ pool), *pool]
     totals = np.column_stack([answers, differing, counts])
-    return _make_reliability(counts, totals, labels, seed, _compute_alpha, ends)
+    return _make_reliability(counts, totals, labels, seed, _compute_alpha, lambda same: 1 - same)
 
 
 def _compute_alpha(sums: Floats) -> Floats:
@@ -434,10 +433,8 @@ def fleiss_kappa(
     if reason:
         return Reliability(None, None, reason, len(counts), int(counts.sum()))
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
-    pool = counts.sum(axis=0) / counts.sum()
-    ends = [1.0, *pool], [float(pool @ pool), *pool]
     totals = np.column_stack([np.ones(len(counts)), agreeing, counts / raters[:, None]])
-    return _make_reliability(counts, totals, labels, seed, _compute_kappa, ends)
+    return _make_reliability(counts, totals, labels, seed, _compute_kappa, lambda same: same)
 
 
 def _compute_kappa(sums: Floats) -> Floats:
@@ -483,17 +480,23 @@ def _make_reliability(
     clusters: Ints,
     seed: int,
     coefficient: Callable[[Floats], Floats],
-    extremes: Sequence[Sequence[float]],
+    convert: Callable[[float], float],
 ) -> Reliability:
     """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
     `totals` are the items' contributions to the sums, (items, q), with the size in column 1.
     `coefficient` converts (draws, q) sums to (draws,) values, which are NaN if undefined.
-    `extremes` are the (2, q − 1) contributions of full and chance agreement, at size 1.
+    `convert` converts a fraction of agreeing pairs to the contribution in column 2.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)
-    prior = _proportion.make_pseudo_clusters(of[:, 0], [[1.0, *end] for end in extremes])
+    pools = np.eye(counts.shape[1])[counts.any(axis=0)]  # each answer by itself
+    k = len(pools)
+    ends = [
+        *([1.0, convert(1.0), *pool] for pool in pools),
+        [1.0, convert(1 / k), *pools.mean(axis=0)],
+    ]
+    prior = _proportion.make_pseudo_clusters(of[:, 0], ends, [*[1 / k] * k, 1.0])
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
     interval = _proportion.compute_percentile_interval(drawn[~np.isnan(drawn)])
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
