@@ -34,7 +34,7 @@ from winosmith import report
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import TIE_SHARES, Bools, Floats, Ints, Items, ReportDone
 from winosmith.errors import InputError
-from winosmith.metrics import SIGNIFICANCE_LEVEL, find_critical_value
+from winosmith.metrics import MAX_P, find_critical_value
 from winosmith.results import Result, computed, shown
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
@@ -385,9 +385,7 @@ def score_cues(
         InputError: there are too few draws.
     """
     if draws < MIN_DRAWS:
-        raise InputError(
-            f"{draws} draws can't yield a p-value of {SIGNIFICANCE_LEVEL}; use {MIN_DRAWS} or more"
-        )
+        raise InputError(f"{draws} draws can't yield a p-value of {MAX_P}; use {MIN_DRAWS} or more")
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[4 : most - bool((items.counts == most).all())]
@@ -528,19 +526,17 @@ class _Round:
 
     @property
     def is_undecided(self) -> Bools:
-        """Whether the 99 % Clopper-Pearson interval of each cue's p contains the level, (cues,)."""
+        """Whether the 99 % Clopper-Pearson interval of each cue's p contains `MAX_P`, (cues,)."""
         from scipy.special import bdtr, bdtrc
 
         times = self._exceedances
-        below = bdtr(times, self.draws, SIGNIFICANCE_LEVEL) < _TAIL
-        above = (times > 0) & (
-            bdtrc(np.maximum(times - 1, 0), self.draws, SIGNIFICANCE_LEVEL) < _TAIL
-        )
+        below = bdtr(times, self.draws, MAX_P) < _TAIL
+        above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, MAX_P) < _TAIL)
         return np.asarray(self.varies & ~below & ~above)
 
     @property
     def is_flagged(self) -> Bools:
-        return np.asarray(self.varies & (self.p <= SIGNIFICANCE_LEVEL) & ~self.is_undecided)
+        return np.asarray(self.varies & (self.p <= MAX_P) & ~self.is_undecided)
 
     def find_next_flagged(self, candidates: Bools) -> int | None:
         """Return the significant candidate with the highest score above its mean, or None."""

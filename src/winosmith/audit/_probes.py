@@ -25,7 +25,7 @@ from winosmith.audit._items import Floats, Ints, Items, ReportDone
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError, InputError
-from winosmith.metrics import SIGNIFICANCE_LEVEL, find_critical_value
+from winosmith.metrics import MAX_P, find_critical_value
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, Result, shown
@@ -216,9 +216,7 @@ def _measure_probe(
     draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
     if draws < MIN_DRAWS:
-        raise InputError(
-            f"{draws} draws can't yield a p-value of {SIGNIFICANCE_LEVEL}; use {MIN_DRAWS} or more"
-        )
+        raise InputError(f"{draws} draws can't yield a p-value of {MAX_P}; use {MIN_DRAWS} or more")
     own = items.find_correct_options(items.unit_key)
     scores = fit_scores(own[:, None])
     right = float(_compute_accuracy(items, scores, own[:, None])[0])

@@ -17,7 +17,7 @@ from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import format_estimate, make_repair_section
 from winosmith.audit._split import SplitAudit
 from winosmith.audit._triage import Triage
-from winosmith.metrics import SIGNIFICANCE_LEVEL, describe_below_chance
+from winosmith.metrics import MAX_P, describe_below_chance
 from winosmith.results import make_table
 from winosmith.text import format_count
 
@@ -86,7 +86,7 @@ def make_verdict(audit: Audit) -> str:
     fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
     return (
         f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by "
-        f"chance: about {SIGNIFICANCE_LEVEL * files:.2g}).{fields}"
+        f"chance: about {MAX_P * files:.2g}).{fields}"
     )
 
 
@@ -210,9 +210,7 @@ def _make_cue_section(part: SplitAudit) -> report.Section:
         "cues above it: for items that they don't decide, it is correct more often than by chance "
         f"({format_p_value(found.p_given, found.draws_given)}). By itself, it reveals little."
         for found in scores.flagged
-        if found.p_given is not None
-        and found.draws_given
-        and found.p > SIGNIFICANCE_LEVEL >= found.p_given
+        if found.p_given is not None and found.draws_given and found.p > MAX_P >= found.p_given
     ]
     if constant:
         notes.append(

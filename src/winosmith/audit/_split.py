@@ -13,7 +13,7 @@ from winosmith.audit._review import Review
 from winosmith.audit._triage import Triage
 from winosmith.data import Place
 from winosmith.dataset import ColumnRoles, Dataset
-from winosmith.metrics import SIGNIFICANCE_LEVEL, compute_detectable_differences
+from winosmith.metrics import MAX_P, compute_detectable_differences
 from winosmith.problem import Problem
 from winosmith.report import Svg
 from winosmith.results import HIDDEN, Result, computed
@@ -100,9 +100,7 @@ class SplitAudit(Result):
     @property
     def significant_probes(self) -> tuple[Probe, ...]:
         """The probes that are better than chance at 0.05, after Bonferroni's correction."""
-        return tuple(
-            probe for probe in self.probes if probe.p <= SIGNIFICANCE_LEVEL / len(self.probes)
-        )
+        return tuple(probe for probe in self.probes if probe.p <= MAX_P / len(self.probes))
 
     @property
     def inconclusive_reason(self) -> str:

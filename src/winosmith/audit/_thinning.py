@@ -44,7 +44,7 @@ from winosmith.audit._items import MIN_BLOCKS, Bools, Floats, Ints, Items
 from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
 from winosmith.debias import Logit
 from winosmith.errors import DataError
-from winosmith.metrics import SIGNIFICANCE_LEVEL
+from winosmith.metrics import MAX_P
 from winosmith.options import Fraction, declaration
 from winosmith.parallel import use_one_thread
 from winosmith.report import percent
@@ -170,7 +170,7 @@ class Thinning:
         has_word_model = False
         if how.probe_draws and part.block_count >= MIN_BLOCKS:
             probe = fit_probe(part, "options", draws=how.probe_draws, seed=how.seed)
-            has_word_model = probe.p <= SIGNIFICANCE_LEVEL
+            has_word_model = probe.p <= MAX_P
         return self.fit(training, cues, has_position_cue, has_word_model)
 
     def fit(
@@ -535,9 +535,7 @@ def _compute_bounds(
         """Bound the contribution of correct (1) or incorrect (-1) blocks to each mean."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
-        share = beta.ppf(
-            1 - SIGNIFICANCE_LEVEL / columns / 2, count + 1, np.maximum(there - count, 1)
-        )
+        share = beta.ppf(1 - MAX_P / columns / 2, count + 1, np.maximum(there - count, 1))
         each = np.maximum(part.max(axis=0), np.where(count > 0, most, 1.0) * block_stays)
         return np.asarray(np.where(count < there, share, 1.0) * each * there / total)
 
@@ -545,7 +543,7 @@ def _compute_bounds(
     rare = heard.sum(axis=0) < _MIN_BOOTSTRAP_BLOCKS
     varies = ~rare & (spread > 1e-9)
     # A rule with the same score in all observed blocks may have another score in unseen blocks.
-    width = np.full(columns, beta.ppf(1 - SIGNIFICANCE_LEVEL / columns / 2, 1, there))
+    width = np.full(columns, beta.ppf(1 - MAX_P / columns / 2, 1, there))
     width *= block_stays * there / total
     if varies.any():
         scaled = influence[:, varies] / spread[varies]
@@ -555,7 +553,7 @@ def _compute_bounds(
             while len(most) < _DRAWS:
                 drawn = rng.standard_normal((min(at_once, _DRAWS - len(most)), blocks)) @ scaled
                 most += abs(drawn).max(axis=1).tolist()
-        level = SIGNIFICANCE_LEVEL * varies.sum() / columns
+        level = MAX_P * varies.sum() / columns
         width[varies] = np.quantile(most, 1 - level) * spread[varies]
     low = np.where(rare, -compute_rare_bound(-1), mean - width)
     high = np.where(rare, compute_rare_bound(1), mean + width)

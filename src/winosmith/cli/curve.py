@@ -60,7 +60,7 @@ def command(file: str, human: float, take: Any, problems: int | None) -> None:
 
         for line, size, accuracy in runs:
             p = float(binom.sf(round(accuracy * problems) - 1, problems, 0.5))
-            if p > metrics.SIGNIFICANCE_LEVEL:
+            if p > metrics.MAX_P:
                 at_chance.append({"line": line, "size": size, "accuracy": accuracy, "p": p})
     Output(
         f"{Path(file).stem}: the learning curve",
@@ -225,9 +225,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
             predictions,
         )
     right = {name: np.array(column) == answers for name, column in submitted.items()}
-    found = {
-        name: metrics.proportion(column, clusters, copies=copies) for name, column in right.items()
-    }
+    found = {name: metrics.proportion(own, clusters, copies=copies) for name, own in right.items()}
     area = metrics.area_under_curve([own.value for own in found.values()])
     weights = [metrics.area_under_curve(row.tolist()) for row in np.eye(len(right))]
     each = sum(weight * of for weight, of in zip(weights, right.values(), strict=True))
@@ -297,12 +295,10 @@ def _read_answers(labels: str | None, problems: str | None) -> tuple[NDArray[np.
                 "give them with --labels",
                 problems,
             )
-        return (
-            np.array(dataset.answers),
-            metrics.find_clusters(dataset),
-            metrics.number_copies(dataset),
-        )
+        answers = np.array(dataset.answers)
+        return answers, metrics.find_clusters(dataset), metrics.number_copies(dataset)
     if labels is None:
         raise InputError("the answers are needed: give --labels LABELS.lst or --data DATA")
     known = read_labels(labels)
-    return np.array(known), np.arange(len(known)), np.arange(len(known))
+    rows = np.arange(len(known))
+    return np.array(known), rows, rows

@@ -91,7 +91,7 @@ from winosmith.metrics._pmi import (
     make_word_pair_matrix,
 )
 from winosmith.metrics._proportion import (
-    SIGNIFICANCE_LEVEL,
+    MAX_P,
     Proportion,
     bootstrap_interval,
     crossed_proportion,
@@ -154,10 +154,10 @@ from winosmith.metrics._swapped import (
 __all__ = [
     "FORMS",
     "LEADERBOARD_SIZES",
+    "MAX_P",
     "MIN_GROUPS",
     "MIN_PLOTTED",
     "PMI_SMOOTHING",
-    "SIGNIFICANCE_LEVEL",
     "SPACING",
     "Agreement",
     "Annotator",

@@ -196,10 +196,8 @@ def compute_detectable_difference(n: int, psi: float, *, design: float = 1.0) ->
     size = max(1, int(n / max(1.0, design) + 1e-9))
     low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
-    weights, limits = (
-        binom.pmf(differ, size, psi),
-        binom.isf(_proportion.SIGNIFICANCE_LEVEL / 2, differ, 0.5),
-    )
+    weights = binom.pmf(differ, size, psi)
+    limits = binom.isf(_proportion.MAX_P / 2, differ, 0.5)
 
     def find_excess(difference: float) -> float:
         powers = binom.sf(limits, differ, (1 + difference / psi) / 2)

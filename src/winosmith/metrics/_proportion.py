@@ -460,11 +460,11 @@ _ROUNDING_ERROR = 1e-9
 """Maximum rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-SIGNIFICANCE_LEVEL = 0.05
-"""Maximum probability of a significant result if the null hypothesis is true."""
+MAX_P = 0.05
+"""Maximum p-value of a significant result."""
 
 
-def find_critical_value(draws: npt.ArrayLike, level: float = SIGNIFICANCE_LEVEL) -> float:
+def find_critical_value(draws: npt.ArrayLike, level: float = MAX_P) -> float:
     """Return the critical value of a test: the ⌊level · (B + 1)⌋-th largest of B null draws.
 
     If the observed value is exchangeable with the draws, it exceeds the critical value with a

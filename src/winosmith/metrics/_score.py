@@ -105,11 +105,8 @@ def detect_below_chance(graded: Graded) -> Proportion | None:
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(with_chance=True)
     is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
-    return (
-        found
-        if is_below and guessing_p_value(some, lower_tail=True) <= _proportion.SIGNIFICANCE_LEVEL
-        else None
-    )
+    is_below = is_below and guessing_p_value(some, lower_tail=True) <= _proportion.MAX_P
+    return found if is_below else None
 
 
 def describe_below_chance(accuracy: Proportion) -> str:

@@ -13,17 +13,11 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError, require
+from winosmith.metrics import _proportion
 from winosmith.metrics._depth import DepthKind, ErrorDepth, Family, group_families, measure_depths
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._leaks import Overlap
-from winosmith.metrics._proportion import (
-    DRAWS,
-    Proportion,
-    proportion,
-    round_count,
-    sum_by_cluster,
-    wilson_interval,
-)
+from winosmith.metrics._proportion import DRAWS, Proportion, proportion, round_count, sum_by_cluster
 from winosmith.report import Signature, signature_of
 from winosmith.results import Result
 
@@ -243,7 +237,7 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
         tuple(
             (float(bounds[at, 0]), float(bounds[at, 1]))
             if 1e-9 < share[at] < 1 - 1e-9
-            else wilson_interval(round(share[at]) * n, n)
+            else _proportion.wilson_interval(round(share[at]) * n, n)
             for at, n in zip(kept, fitter.event_table["at_risk"].iloc[kept], strict=True)
         ),
         _round_counts(table["at_risk"].iloc[kept]),
