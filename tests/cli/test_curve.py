@@ -94,7 +94,7 @@ def test_invalid_tables_are_refused_by_line(content, told, cli):
 
 def test_five_accuracies_and_their_area_are_reported(cli):
     found = cli.told("leaderboard submission.lst --labels labels.lst")
-    right = {name: column["right"] for name, column in found["columns"].items()}
+    right = {name: column["correct"] for name, column in found["columns"].items()}
     assert right == {"xs": 20, "s": 26, "m": 30, "l": 32, "xl": 36}
     assert 0.5 < found["auc_interval"][0] < found["auc"] < found["auc_interval"][1] < 0.9
 
@@ -109,7 +109,7 @@ def test_area_of_one_has_an_interval(cli):
 
 def test_intervals_with_data_keep_twins_together(cli):
     found = cli.told("leaderboard submission.lst --data dev.jsonl")["columns"]["xl"]
-    assert (found["right"], found["clusters"]) == (36, 20)
+    assert (found["correct"], found["clusters"]) == (36, 20)
     shown = cli("leaderboard submission.lst --labels labels.lst")
     assert "with --data they keep twins together" in shown
 

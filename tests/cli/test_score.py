@@ -58,7 +58,7 @@ def test_table_with_a_column_per_model_has_several_solvers(cli):
     right = [sum(c == p.answer for c, p in zip(CHOICES, DATA, strict=True)),
              sum(p.answer == 0 for p in DATA)]  # fmt: skip
     assert list(found) == ["m1", "m2", "m"]
-    assert [found[name]["accuracy"]["right"] for name in found] == [*right, right[0]]
+    assert [found[name]["accuracy"]["correct"] for name in found] == [*right, right[0]]
     assert "m1 " in cli("compare dev.jsonl models.csv")
     Path("copy.csv").write_text(Path("models.csv").read_text())
     again = cli.told("score dev.jsonl models.csv copy.csv")["solvers"]
@@ -129,7 +129,7 @@ def test_skip_bad_is_advised_for_invalid_records(cli):
     for one in ("table.csv", "answers.csv", "list.lst", "ours.jsonl"):
         (found,) = cli.told(*command[:2], one, *command[3:])["solvers"].values()
         right = [c == p.answer for c, p in zip(CHOICES, DATA, strict=True)]
-        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
+        assert (found["accuracy"]["correct"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
         assert "my data: 1 record omitted; see bad.jsonl" in cli.err
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
@@ -157,7 +157,7 @@ def test_labels_score_data_without_answers(cli):
     for keys in ("1\n2\n3\n4\n", "A\nB\nC\nD\n", "id,key\nq3,z\nq2,y\nq0,é\nq1,x\n"):
         Path("labels.lst").write_text(keys, "cp1252")
         accuracy = cli.told(command)["solvers"]["m"]["accuracy"]
-        assert (accuracy["right"], accuracy["n"]) == (4, 4)
+        assert (accuracy["correct"], accuracy["n"]) == (4, 4)
     for keys, why in (
         ("1\n2\n3\n5\n", "the labels of 'q3' are not"),
         ("id,a,b\nq0,A,B\n", "several"),
@@ -294,7 +294,7 @@ def test_published_predictions_score_966_of_1267(data_dir, cli):
     path = data_dir / "winogrande_predictions/cuichenx_dev_preds.csv"
     found = cli.told(f"score {data_dir}/winogrande/dev.jsonl {path}")["solvers"]
     accuracy = found["cuichenx_dev_preds"]["accuracy"]
-    assert (accuracy["right"], accuracy["n"]) == (966, 1267)
+    assert (accuracy["correct"], accuracy["n"]) == (966, 1267)
 
 
 def test_eee_records_of_score_are_read_by_score_and_audit(cli):

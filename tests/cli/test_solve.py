@@ -201,7 +201,7 @@ def test_ties_of_three_options_add_up_to_a_whole_number(cli):
     formats.write(three, "three.jsonl")
     solve_it = "solve three.jsonl --solver association --train train.jsonl --out p.jsonl"
     report = cli.told(solve_it)
-    assert (report["ties"], report["right"], report["accuracy"]) == (6, 2, 1 / 3)
+    assert (report["ties"], report["correct"], report["accuracy"]) == (6, 2, 1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_perfect_model_scores_100_percent_from_every_source(source, data, tmp_pa
     """A letter counts as a letter, even if the text of an option is another letter."""
     path = SOURCES[source](tmp_path, KEYS)
     accuracy = _score(data, path)["accuracy"]
-    assert (accuracy["right"], accuracy["n"]) == (12, 12)
+    assert (accuracy["correct"], accuracy["n"]) == (12, 12)
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -238,11 +238,11 @@ def test_invalid_answer_counts_as_incorrect_in_every_command(source, data, tmp_p
     path = SOURCES[source](tmp_path, ["?", *KEYS[1:]])
     for more in ([], ["--partial"]):
         found = _score(data, path, *more)
-        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 12)
+        assert (found["accuracy"]["correct"], found["accuracy"]["n"]) == (11, 12)
         assert (found["invalid"], found["missing"], found["possible"]) == (1, 0, None)
     perfect = write_jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA))
     compared = _run("compare", data, perfect, path)
-    assert [of["right"] for of in compared["accuracies"].values()] == [12, 11]
+    assert [of["correct"] for of in compared["accuracies"].values()] == [12, 11]
     assert [*compared["invalid"].values()] == [1]
     audited = _audit(data, path)
     assert (audited["right"], audited["answered"], audited["invalid"]) == (11 / 12, 12, 1)
@@ -256,7 +256,7 @@ def test_missing_answer_needs_partial_in_every_command(source, data, tmp_path):
     assert "1 of 12 problems have no prediction ('q0')" in refused
     assert "another data set" not in refused
     found = _score(data, path, "--partial")
-    assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (11, 11)
+    assert (found["accuracy"]["correct"], found["accuracy"]["n"]) == (11, 11)
     assert (found["invalid"], found["missing"]) == (0, 1)
     assert found["possible"] == [11 / 12, 1.0]
     other = write_jsonl(tmp_path / "p.jsonl", ({"id": p.id, "choice": p.answer} for p in DATA[:-1]))
@@ -420,7 +420,7 @@ def test_tied_scores_earn_partial_credit_in_every_source(data, tmp_path):
     pd.DataFrame({"id": DATA.ids, "scores": scores}).to_parquet(paths[-1])
     for path in paths:
         found = _score(data, path)
-        assert (found["accuracy"]["right"], found["accuracy"]["ties"]) == (9, 6)
+        assert (found["accuracy"]["correct"], found["accuracy"]["ties"]) == (9, 6)
         assert _audit(data, path)["right"] == 9 / 12
     assert _score(data, paths[0])["log"]["reported"] == {"acc": pytest.approx(8 / 12)}
 
@@ -438,7 +438,7 @@ def test_first_filter_of_a_log_is_used_by_default(data, tmp_path):
     )  # fmt: skip
     for more, right, used in (([], 4, "strict"), (["--filter", "flexible"], 12, "flexible")):
         found = _score(data, path, *more)
-        assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (right, 12)
+        assert (found["accuracy"]["correct"], found["accuracy"]["n"]) == (right, 12)
         assert (found["log"]["filter"], found["log"]["filters"]) == (used, ["strict", "flexible"])
         assert found["log"]["reported"] == {"exact_match": pytest.approx(right / 12)}
         assert _audit(data, path, *more)["log"]["filter"] == used
@@ -458,7 +458,7 @@ def test_helm_trial_with_the_lowest_number_is_read(data, tmp_path):
         tmp_path / "scenario_state.json", json.dumps(read[0] | {"request_states": states})
     )
     found = _score(data, path)
-    assert (found["log"]["filter"], found["accuracy"]["right"]) == ("trial 1", 12)
+    assert (found["log"]["filter"], found["accuracy"]["correct"]) == ("trial 1", 12)
 
 
 def test_first_epoch_and_scorer_are_read_by_default(tmp_path):
@@ -588,7 +588,7 @@ def test_only_valid_answers_count_as_below_chance(wrong, below, data, tmp_path):
         f"{p.id},{LETTERS[abs((p.answer or 0) - (at < wrong))] if at < 10 else 'E'}\n"
         for at, p in enumerate(items)))  # fmt: skip
     for found in (_score(data, path)["below_chance"], _audit(data, path).get("below_chance")):
-        assert (found and (found["right"], found["n"])) == ((0, 10) if below else None)
+        assert (found and (found["correct"], found["n"])) == ((0, 10) if below else None)
     for words in (["score", data], ["audit", data, "--no-probes", "--answers"]):
         _, shown, _ = _run_cli(*words, path)
         assert ("below chance: 0 of 10 valid answers" in " ".join(shown.split())) == below
@@ -603,7 +603,7 @@ def test_items_whose_key_differs_in_the_log_are_listed_by_id(other, data, tmp_pa
         samples[at]["target"] = LETTERS[(KEYS[at] + 1) % 4]
     path = write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples)
     found = _score(data, path)
-    assert found["accuracy"]["right"] == 12
+    assert found["accuracy"]["correct"] == 12
     assert found["log"]["keys_differ"] == [f"q{at}" for at in other]
     assert "scores_differ" not in found["log"]
     assert _audit(data, path)["log"]["keys_differ"] == [f"q{at}" for at in other]
@@ -617,7 +617,7 @@ def test_log_scores_that_contradict_the_answer_are_listed(data, tmp_path):
     samples = [_make_sample(p, [LETTERS[KEYS[at]]], exact_match=float(at != 4))
                for at, p in enumerate(DATA)]  # fmt: skip
     found = _score(data, write_jsonl(tmp_path / "m" / "samples_quiz_1.jsonl", samples))
-    assert (found["accuracy"]["right"], found["log"]["scores_differ"]) == (12, ["q4"])
+    assert (found["accuracy"]["correct"], found["log"]["scores_differ"]) == (12, ["q4"])
 
 
 @pytest.mark.parametrize(
@@ -643,7 +643,7 @@ def test_status_of_an_incomplete_log_is_reported(status, said, data, tmp_path):
 def test_list_of_another_length_is_refused_even_with_partial(more, data, tmp_path):
     for end in ("", ".0"):
         path = write_text(tmp_path / "m.lst", "".join(f"{key + 1}{end}\n" for key in KEYS))
-        assert _score(data, path, *more)["accuracy"]["right"] == 12
+        assert _score(data, path, *more)["accuracy"]["correct"] == 12
     path = write_text(tmp_path / "m.lst", "1\n" * 11)
     assert "the list has 11 labels, but there are 12" in _run("score", data, path, *more)
 

@@ -161,7 +161,7 @@ def _make_tables(
     blocks = format_count(next(iter(result.accuracies.values())).clusters, "block")
     accuracy = report.Table(
         f"{name}: {problems} in {blocks}",
-        ["", "solver", *counted, report.Column("right", form=",.7g"), "accuracy", "95 %"],
+        ["", "solver", *counted, report.Column("correct", form=",.7g"), "accuracy", "95 %"],
         accuracies,
         " ".join(f"{note}." for note in notes),
     )
@@ -170,7 +170,7 @@ def _make_tables(
         pairs,
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
         head="pair",
-        note="1st, 2nd: problems that only this solver got right. p keeps blocks together (twins, "
+        note="1st, 2nd: problems that only this solver answers correctly. p keeps blocks together (twins, "
         "families, copies, look-alikes); McNemar's test assumes independent problems. Holm: p, "
         "corrected for the number of tests.",
     )
@@ -181,7 +181,7 @@ def _make_tables(
         "agreement.same_wrong".split(),
         head="pair",
         note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for identical choices. "
-        "Alike: of the problems that both solvers get wrong, those on which they choose the same "
+        "Alike: of the problems that both solvers answer incorrectly, those on which they choose the same "
         "option.",
     )
     return [accuracy, differences, agreement]

@@ -260,7 +260,7 @@ def _make_area_section(
     points = [(float(sizes[name]), own.value) for name, own in proportions.items()]
     table = report.Table(
         f"{next(iter(proportions.values())).n:,} problems",
-        ["set", "size", "right", "accuracy", "95 %"],
+        ["set", "size", "correct", "accuracy", "95 %"],
         [
             [name, sizes[name], own.right, percent(own.value), percent_span(own.interval)]
             for name, own in proportions.items()

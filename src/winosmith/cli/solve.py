@@ -143,7 +143,7 @@ def _print_result(
         "solver": answers.solver,
         "problems": len(dataset),
         "answers_known": len(answered),
-        "right": right if answered else None,
+        "correct": right if answered else None,
         "accuracy": right / len(answered) if answered else None,
         "ties": ties,
         **({"interview": interview.record()} if interview else {}),

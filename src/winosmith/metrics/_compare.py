@@ -50,10 +50,10 @@ class Pair(Result):
 
     first: str = field(metadata=shown("1st solver"))
     second: str = field(metadata=shown("2nd solver"))
-    both: float = field(metadata=shown("both right", COUNT_FORMAT))
+    both: float = field(metadata=shown("both correct", COUNT_FORMAT))
     only_first: float = field(metadata=shown("1st", COUNT_FORMAT))
     only_second: float = field(metadata=shown("2nd", COUNT_FORMAT))
-    neither: float = field(metadata=shown("both wrong", COUNT_FORMAT))
+    neither: float = field(metadata=shown("both incorrect", COUNT_FORMAT))
     difference: float = field(metadata=shown("points", report.points))
     interval: tuple[float, float] = field(metadata=shown("95 %", report.points_span))
     mcnemar: float = field(metadata=shown("McNemar", report.probability))
@@ -352,7 +352,7 @@ class RootComparison(Result):
         metadata=shown(
             "n",
             _proportion.SIZE,
-            ("right", lambda rate: _proportion.format_rate(rate).replace(" %", "", 1)),
+            ("correct", lambda rate: _proportion.format_rate(rate).replace(" %", "", 1)),
         )
     )
     roots: Proportion

@@ -37,7 +37,7 @@ class Proportion(Result):
         ties: The number of cases that are ties.
     """
 
-    right: float = field(metadata=shown("right"))
+    right: float = field(metadata={**shown("correct"), "key": "correct"})
     n: int = field(metadata=shown("n"))
     interval: tuple[float, float] = field(metadata=shown("95 %", percent_span))
     clusters: int
