@@ -198,15 +198,19 @@ def test_interval_of_few_families_has_its_coverage(families, least):
     assert held >= least * 200
 
 
-def test_interval_of_a_rare_kind_has_its_coverage():
-    """One problem in 20 has the edit, and one in 10 is incorrect; often, no edited one is."""
-    rng, clusters, held, found = np.random.default_rng(2), np.repeat(np.arange(15), 10), 0, 0
+@pytest.mark.parametrize(
+    ("families", "having", "rate", "others"), [(15, 0.05, 0.1, 0.1), (6, 0.5, 0.95, 0.5)]
+)
+def test_interval_of_an_extreme_kind_has_its_coverage(families, having, rate, others):
+    """Often, no problem with a rare edit is incorrect; or nearly all with a frequent one are."""
+    rng, clusters, held = np.random.default_rng(2), np.repeat(np.arange(families), 10), []
     for seed in range(100):
-        wrong = (rng.random(150) < 0.1).astype(float)
-        interval = _compute_excess_interval(rng.random(150) < 0.05, wrong, clusters, seed)
-        found += interval is not None
-        held += interval is not None and interval[0] <= 0 <= interval[1]
-    assert held >= 0.93 * found > 50
+        edited = rng.random(len(clusters)) < having
+        wrong = (rng.random(len(clusters)) < np.where(edited, rate, others)).astype(float)
+        if interval := _compute_excess_interval(edited, wrong, clusters, seed):
+            held.append(interval[0] <= (1 - having) * (rate - others) <= interval[1])
+    assert len(held) > 60
+    assert np.mean(held) > 0.91
 
 
 def test_kind_of_all_problems_has_no_excess():

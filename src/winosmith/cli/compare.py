@@ -170,9 +170,9 @@ def _make_tables(
         pairs,
         "difference interval only_first only_second mcnemar p_value adjusted".split(),
         head="pair",
-        note="1st, 2nd: problems that only this solver answers correctly. p keeps blocks together (twins, "
-        "families, copies, look-alikes); McNemar's test assumes independent problems. Holm: p, "
-        "corrected for the number of tests.",
+        note="1st, 2nd: problems that only this solver answers correctly. p keeps blocks together "
+        "(twins, families, copies, look-alikes); McNemar's test assumes independent problems. "
+        "Holm: p, corrected for the number of tests.",
     )
     agreement = make_table(
         "How often both solvers choose the same option",
@@ -181,8 +181,8 @@ def _make_tables(
         "agreement.same_wrong".split(),
         head="pair",
         note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for identical choices. "
-        "Alike: of the problems that both solvers answer incorrectly, those on which they choose the same "
-        "option.",
+        "Alike: of the problems that both solvers answer incorrectly, those on which they choose "
+        "the same option.",
     )
     return [accuracy, differences, agreement]
 

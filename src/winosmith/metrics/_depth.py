@@ -459,9 +459,8 @@ class EditKind(Result):
         errors: The fraction of incorrect answers among problems with such an edit, with a
             family-robust interval. Its `right` is the number of incorrect answers.
         excess: `errors` minus the same fraction among all perturbed problems, −1 to 1.
-        interval: The 95 % interval of the excess from resampling families, with three
-            pseudo-clusters of the mean size (`DIFFERENCE_WEIGHTS`); None if fewer than five
-            families have such an edit.
+        interval: The 95 % interval of the excess from resampling families, with two pseudo-clusters
+            of the mean size; None if fewer than five families have such an edit.
     """
 
     kind: str
@@ -580,16 +579,13 @@ def _compute_excess_interval(
     totals = _proportion.sum_by_cluster(columns, clusters)
     if np.count_nonzero(totals[:, 3]) < MIN_CLUSTERS:
         return None
-    # Pseudo-clusters: all edited problems wrong, none wrong, and as many as of the others.
+    # Half a pseudo-cluster has only wrong answers to edited problems, and half only correct ones.
+    # They move the draws towards 0, so the draws are moved back to the excess.
     sizes = (totals[:, [1, 3]] ** 2).sum(axis=0) / totals[:, [1, 3]].sum(axis=0)
     size, base, own = max(sizes), float(wrong.mean()), sizes[1]
-    errors = own * np.array([1, 0, base])
-    weights = _proportion.DIFFERENCE_WEIGHTS
-    prior = [
-        [w, e + base * (size - own), size, e, own] for w, e in zip(weights, errors, strict=True)
-    ]
+    prior = [[0.5, e + base * (size - own), size, e, own] for e in (own, 0)]
     sums = _proportion.resample(totals, seed, prior=np.array(prior))
     sums = sums[sums[:, 3] > 0]
-    return _proportion.compute_percentile_interval(
-        sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
-    )
+    drawn = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
+    drawn += float(wrong[edited].mean()) - base - drawn.mean()
+    return _proportion.compute_percentile_interval(np.clip(drawn, -1, 1))

@@ -375,7 +375,9 @@ class ReliabilityBin(Result):
     low: float = field(metadata=shown("above", percent))
     high: float = field(metadata=shown("to", percent))
     confidence: float = field(metadata=shown("mean", percent))
-    accuracy: Proportion = field(metadata=shown("problems", SIZE, ("correct", format_rate), INTERVAL))
+    accuracy: Proportion = field(
+        metadata=shown("problems", SIZE, ("correct", format_rate), INTERVAL)
+    )
 
 
 @dataclass(frozen=True)
