@@ -173,6 +173,14 @@ def test_invalid_curves_are_refused(given_runs, reason):
         fit_learning_curve(given_runs)
 
 
+def test_curve_through_all_points_has_no_interval():
+    """Rounded accuracies may be on the curve by chance."""
+    found = fit_learning_curve({100: [0.5], 1000: [0.6], 10000: [0.7]}).extrapolations
+    intervals = {one.form.name: one.interval for one in found}
+    assert intervals["logarithm"] is None
+    assert intervals["power law"] is not None
+
+
 def test_intervals_from_three_sizes_are_wide():
     """They span a factor of 50 or more, and forms with three parameters are not fitted."""
     three = {160: [0.515], 640: [0.586], 2558: [0.669]}

@@ -150,7 +150,8 @@ def _make_sections(
     last = curve.points[-1].taken
     forms: Rows = [
         [found.form.name, format_size(found.reaches),
-         " to ".join(map(format_size, found.interval)), to_fixed(100 * found.error),
+         found.interval and " to ".join(map(format_size, found.interval)),
+         to_fixed(100 * found.error),
          None if found.last is None
          else f"{to_fixed(100 * found.last)} ({points(found.last - last)})"]
         for found in curve.extrapolations

@@ -154,7 +154,8 @@ class Extrapolation(Result):
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
         reaches: The size at which the curve reaches the human level; None if it is above 10^12.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
-            the human level; None if a limit stays below it. See `fit_learning_curve`.
+            the human level; None if a limit stays below it. See `fit_learning_curve`. None if the
+            curve passes through all points, and they are only one more than the parameters.
         last: The accuracy predicted for the largest size by a fit without that size; None if that
             fit failed.
     """
@@ -165,8 +166,8 @@ class Extrapolation(Result):
     )
     error: float = field(metadata=shown("residual", lambda error: to_fixed(100 * error)))
     reaches: float | None
-    interval: tuple[float | None, float | None] = field(
-        metadata=shown("95 %", lambda ends: " to ".join(map(format_size, ends)))
+    interval: tuple[float | None, float | None] | None = field(
+        metadata=shown("95 %", lambda ends: ends and " to ".join(map(format_size, ends)))
     )
     last: float | None
 
@@ -205,7 +206,8 @@ def extrapolate(form: Form, x: Floats, y: Floats, human_level: float) -> Extrapo
     error = float(np.sqrt(residuals @ residuals / free))
     curves = (middle, middle + reach, middle - reach)
     size, low, high = (_find_first_size(sizes, curve, human_level) for curve in curves)
-    return Extrapolation(form, tuple(map(float, parameters)), error, size, (low, high), last)
+    interval = (low, high) if error > 1e-9 or free > 1 else None
+    return Extrapolation(form, tuple(map(float, parameters)), error, size, interval, last)
 
 
 def _fit_form(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
