@@ -85,7 +85,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str], dataset: Dataset) -> tuple[Response, ...]:
-    first: dict[tuple[str, str], str] = {}
+    known, first = {*dataset.ids}, dict[tuple[str, str], str]()
     responses: list[Response] = []
     for path in paths:
         for line, response in iterate_votes(path):
@@ -99,7 +99,7 @@ def _read_responses(paths: Sequence[str], dataset: Dataset) -> tuple[Response, .
                     path,
                     line,
                 )
-            if response.problem_id not in dataset:
+            if response.problem_id not in known:
                 what = f"there is no problem with the id {response.problem_id!r} in the data"
                 raise FormatError(what, path, line)
             first[who] = f"{path}:{line}"

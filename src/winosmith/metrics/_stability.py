@@ -132,7 +132,7 @@ def measure_stability(
             roots = proportion(
                 np.array([family.root_credit for family in known]),
                 [family.cluster for family in known],
-                copies=[family.root_copy for family in known],
+                copies=np.array([family.root_copy for family in known]),
                 chance=float(np.mean([family.root_chance for family in known])),
                 ties=sum(family.root_tied for family in known),
             )
@@ -218,9 +218,9 @@ class Survival(Result):
 def estimate_survival(families: Sequence[Family]) -> Survival:
     lifelines = require("lifelines", "stability")
     ends = [ending for family in families for ending in family.endings]
-    lasted, failed, weights = map(list, zip(*ends, strict=True))
+    lasted, failed, chances = map(list, zip(*ends, strict=True))
     distinct = _measure_distinct_fraction(families)
-    fitter, weights = lifelines.KaplanMeierFitter(alpha=1 - LEVEL), np.array(weights) * distinct
+    fitter, weights = lifelines.KaplanMeierFitter(alpha=1 - LEVEL), np.array(chances) * distinct
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "It looks like your weights are not integers")
         fitter.fit(lasted, failed, weights=None if (weights == 1).all() else weights)

@@ -161,7 +161,8 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
     Only people with an eligible vote are judges; see `validate.select_eligible`. Votes on both
     halves of a twin are eligible unless the source is a build whose recipe excludes them.
     """
-    old, every = source.old_ids, _content.index_problems(source.parts) | source.absent_problems
+    old, released = source.old_ids, _content.index_problems(source.parts)
+    every = {**released, **source.absent_problems}
     pool = Dataset(replace(problem, id=old.get(id_, id_)) for id_, problem in every.items())
     both_halves = source.build.get("recipe", {}).get("votes", {}).get("both_halves", True)
     given = (vote for path in votes for vote in validate.read_votes(path))
@@ -169,7 +170,7 @@ def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[
     people: dict[str, set[str]] = {}
     for vote in eligible:
         people.setdefault(vote.problem_id, set()).add(vote.participant.replace(" ", "_"))
-    if votes and not people:
+    if votes and not any(old.get(id_, id_) in people for id_ in released):
         raise InputError(
             f"{votes[0]}: no eligible vote is for a released problem; if a build is released, "
             "the votes must use the ids of its pool, which are in the build's private folder"
