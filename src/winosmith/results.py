@@ -339,11 +339,17 @@ def _get_nested(result: Any, name: str) -> Any:
     return result
 
 
-def make_tables(result: Any, caption: str = "") -> Iterator[report.Table]:
-    """Yield a table of a result's single values, and a table for each nested result."""
+def make_tables(
+    result: Any, caption: str = "", names: Sequence[str] = ()
+) -> Iterator[report.Table]:
+    """Yield a table of a result's single values, and a table for each nested result.
+
+    `names` lists the shown values in their order; by default, all are shown.
+    """
     rows: list[list[report.Value]] = []
     later: list[report.Table] = []
-    for one in list_members(type(result)):
+    members = {one.name: one for one in list_members(type(result))}
+    for one in [members[name] for name in names or members]:
         value = None if one.json is False else getattr(result, one.name)
         if is_empty(value):
             continue

@@ -159,11 +159,18 @@ def _describe_results(results: Results) -> str:
     )
 
 
+_SUMMARY = (
+    "accuracy deviation chance above_chance most_frequent_fraction ambiguous kappa alpha groups "
+    "without_weakest histogram"
+).split()
+"""The values of a test that the first table shows, in its order."""
+
+
 def _make_test_section(dataset: Dataset, test: TestResult) -> report.Section:
     name = f"Test {test.name}"
     blocks: list[report.Block] = [
         replace(
-            next(make_tables(test, f"{name}: over all")),
+            next(make_tables(test, f"{name}: over all", _SUMMARY)),
             note=test.groups.caution if test.groups else "",
         ),
         make_table(
