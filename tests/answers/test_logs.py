@@ -267,8 +267,32 @@ def test_log_likelihoods_may_be_infinite_in_json(tmp_path):
     rows = [_sample(_doc(one), [], "ABCD") for one in _quiz(3)]
     for row in rows:
         row["filtered_resps"] = [[-np.inf, False], [-2.0, False], [-np.inf, False], [-3.0, False]]
+    rows[2]["filtered_resps"][0] = [np.inf, False]  # not a log-likelihood
     path = write_jsonl(tmp_path / "samples_quiz.jsonl", rows)
-    assert {*_read_choices(path, _quiz(3))[tmp_path.name].values()} == {1}
+    assert _read_choices(path, _quiz(3))[tmp_path.name] == {"q0": 1, "q1": 1, "q2": None}
+
+
+@pytest.mark.parametrize(
+    ("question", "chosen"),
+    [('Is rock {} "hard"?\nA. no\nB. yes', 1), ("Rock {} is hard. Yes (A) or no (B)?", 0)],
+)
+def test_letters_do_not_count_in_the_order_of_solved_examples(question, chosen, tmp_path):
+    """The task may change the texts of its record, so that the prompt doesn't contain them."""
+    data = Dataset(
+        Problem(f"q{at}", f'Is rock {at} "hard"?', ("yes", "no"), at % 2, blank=None)
+        for at in range(4)
+    )
+    samples = []
+    for at, item in enumerate(data):
+        text = f"Is it wet?\nA. no\nB. yes\nAnswer: B\n\n{question.format(at)}\nAnswer:"
+        text = json.dumps([{"role": "user", "content": text}])
+        requests = {f"gen_args_{one}": {"arg_0": text, "arg_1": f" {one}"} for one in "AB"}
+        target = "AB"[at % 2 ^ chosen]
+        samples.append(_sample(_doc(item), [-1, -2], "AB", target=target, arguments=requests))
+    path = write_jsonl(tmp_path / "samples_hard.jsonl", samples)
+    found = answers.read(path, data)[tmp_path.name]
+    assert [one.choice for one in found.predictions] == [chosen] * 4
+    assert not found.log.keys_differ
 
 
 def test_samples_of_exported_tasks_match_by_id_and_text(tmp_path):

@@ -226,3 +226,28 @@ def test_missing_numbers_of_options_are_noted(format_name, answers, note, tmp_pa
             for at, answer in enumerate(answers)]  # fmt: skip
     found = formats.scan(rows, format_name)
     assert any(note in one for one in found.notes if "counted" in one) == bool(note)
+
+
+@pytest.mark.parametrize("field", ["embargo", "root", "author"])
+def test_letters_do_not_cost_problems_their_other_fields(field):
+    """The format `questions` would put them into `extra`."""
+    own = {"id": "a", "sentence": "The _ fell.", "option1": "cup", "option2": "jug", "answer": "A"}
+    with pytest.raises(FormatError, match="it must be a number from 1 to 2"):
+        formats.read([{**own, field: "x"}])
+    lines = [{"id": one, "sentence": "The _ fell.", "options": ["cup", "jug"], "answer": "A"}
+             for one in "ab"]  # fmt: skip
+    text = "\n".join(map(json.dumps, (lines[0], lines[1] | {"embargo": True})))
+    with pytest.raises(FormatError, match="the answer must be an index or None, not 'A'"):
+        formats.read(formats.Source("own.jsonl", text.encode()))
+
+
+@pytest.mark.parametrize("answers", [["A", None], [None, "B"]])
+def test_some_keys_that_are_letters_may_be_missing(answers):
+    head = {"sentence": "The _ fell.", "option1": "cup", "option2": "jug"}
+    rows = [{"id": str(at), **head, "answer": answer} for at, answer in enumerate(answers)]
+    table = pd.DataFrame(rows).to_csv(index=False)
+    typed = [{"id": row["id"], "sentence": "The _ fell.", "options": ["cup", "jug"],
+              "answer": row["answer"]} for row in rows]  # fmt: skip
+    keys = tuple(answer and "AB".index(answer) for answer in answers)
+    for given in (rows, typed, formats.Source("rows.csv", table.encode())):
+        assert formats.read(given).answers == keys

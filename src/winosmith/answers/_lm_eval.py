@@ -125,15 +125,16 @@ def _are_letters_scored(samples: Sequence[Record], items: Sequence[Problem | Non
 
 def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
     results, continuations = _get_replies(sample), _get_continuations(sample)
-    prompts = [str(prompt) for prompt, _ in _get_requests(sample)[:1]]
-    if item and (listed := order_options("".join(prompts).replace("\\n", "\n"), item)):
+    prompt = "".join(str(prompt) for prompt, _ in _get_requests(sample)[:1])
+    if item and (listed := _list_options(prompt, item)):
         key = None if item.answer is None else listed.index(item.options[item.answer])
         item = replace(item, options=listed, answer=key)
     doc, target = sample["doc"], str(sample.get("target", ""))
-    if item and target.isdecimal() and int(target) < len(continuations):
-        ends, options = ([*map(normalise, one)] for one in (continuations, item.options))
+    options = [*map(normalise, item.options)] if item else []
+    ends = [*map(normalise, continuations[: len(options)])]
+    if len(target) < 4 and target.isdecimal() and int(target) < len(ends):
         is_index = target not in options and ends != options  # it counts in the requests' order
-        if by_letter and (letters := formats.locate_letters(ends[: len(options)])):
+        if by_letter and (letters := formats.locate_letters(ends)):
             target = str(letters[int(target)])
         elif not by_letter and is_index and sorted(ends) == sorted(options):
             target = ends[int(target)]
@@ -155,13 +156,23 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         str(doc[name]) if (name := formats.find_name(formats.ID_COLUMNS, doc)) else "",
         item.sentence if item else "",
         item.options if item else (),
-        " ".join([*map(str, doc.values()), *prompts]),
+        " ".join([*map(str, doc.values()), prompt]),
         reply,
         ordered,
         target if item else _parse_index(target),
         item.answer if item else None,
         bool(grade) if grade in (0, 1) else None,
     )
+
+
+def _list_options(prompt: str, item: Problem) -> tuple[str, ...]:
+    """Return the options in the prompt's order, or () if the prompt lists only those of examples.
+
+    A prompt starts with solved examples, whose options may be the same, such as yes and no.
+    """
+    prompt = prompt.replace("\\n", "\n").replace('\\"', '"')  # a chat is logged as JSON
+    contains_item = normalise(item.sentence) in normalise(prompt)
+    return order_options(prompt, item) if contains_item else ()
 
 
 def _parse_index(target: str) -> int | None:

@@ -12,7 +12,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 from os.path import commonprefix
 from string import ascii_uppercase, digits
 from typing import Any, NamedTuple
@@ -139,10 +139,19 @@ def read_choices(
     kind = detect_kind([*present.values()], [*readings.values()], _LABELS)
     known = [name for name in present if name in file.problems]
     _refuse_second_letters([(present[n], readings[n], places.get(n)) for n in known], file)
-    are_texts = kind.script and all("text" in one for one in readings.values() if kind.name in one)
-    mark = kind.name if kind.name and are_texts else "1"
-    numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
-    are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
+    _refuse_mixed_scripts(present, readings, kind, file, places)
+    _refuse_unclear_labels(present, readings, kind, file, places)
+    others = _choose_other_kinds(present, readings, kind, file)
+    return {n: read_option(present[n], reading, kind, others) for n, reading in readings.items()}
+
+
+def _refuse_mixed_scripts(
+    present: Mapping[str, Any],
+    readings: Mapping[str, Mapping[str, int]],
+    kind: AnswerKind,
+    file: AnswerFile,
+    places: Mapping[str, Place],
+) -> None:
     no_texts = [name for name in present if "text" not in readings[name]]
     letters = [(present[n], places[n]) for n in (present if kind.script else no_texts)]
     if kind.script is None:  # a Cyrillic В among texts or numbers may be meant as the Latin B
@@ -153,6 +162,20 @@ def read_choices(
     formats.refuse_mixed_scripts(
         letters, "use one script, or write [invalid] for a model's other replies"
     )
+
+
+def _refuse_unclear_labels(
+    present: Mapping[str, Any],
+    readings: Mapping[str, Mapping[str, int]],
+    kind: AnswerKind,
+    file: AnswerFile,
+    places: Mapping[str, Place],
+) -> None:
+    """Refuse labels that name two options, and zeros that are no option's text."""
+    are_texts = kind.script and all("text" in one for one in readings.values() if kind.name in one)
+    mark = kind.name if kind.name and are_texts else "1"
+    numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
+    are_numbered = kind.name not in formats.LETTER_KINDS or numbers > {"", "0"}
     for name, reading in readings.items():
         options = file.problems[name].options if name in file.problems else ()
         if fault := formats.find_contradiction(present[name], options):
@@ -173,19 +196,33 @@ def read_choices(
             if numbers <= {"0", "1"}:
                 text += "; if 0 and 1 mean wrong and right, write incorrect and correct instead"
             raise file.make_error(text, places.get(name))
-    numbered = [one for one in readings.values() if "1" in one or "0" in one]
-    conflicting = kind.name == "text" and any(
-        one.get("text") not in (None, one.get("1")) and parse_whole_number(str(present[name]))
+
+
+def _choose_other_kinds(
+    present: Mapping[str, Any],
+    readings: Mapping[str, Mapping[str, int]],
+    kind: AnswerKind,
+    file: AnswerFile,
+) -> tuple[str, ...]:
+    """Return the kinds that are tried for labels not of this kind, and note unclear numbers.
+
+    If numbers are texts of options, a number that is no option's text is not a position.
+    """
+    are_texts = kind.name == "text" and any(
+        "text" in one and one["text"] != one.get("1") and parse_whole_number(str(present[name]))
         for name, one in readings.items()
     )
-    others = [one for one in _LABELS if one != "1" or not conflicting]
-    are_unclear = 2 * len(numbered) > len(readings) and all("0" in one for one in numbered)
-    if are_unclear and (conflicting or kind.name == "1"):
+    positions = [one for one in readings.values() if "0" in one or "1" in one]
+    may_count_from_0 = all("0" in one for one in positions)
+    how = ""
+    if are_texts:
+        how = "texts of options; if they are positions"
+    elif kind.name == "1":
         how = "counted from 1, but none is that of a last option; if they count from 0"
-        how = "texts of options; if they are positions" if conflicting else how
+    if how and may_count_from_0 and 2 * len(positions) > len(readings):
         text = f"{file.path}: the numbers are read as {how}, write letters"
-        warnings.warn(text, formats.ReadingNote, stacklevel=4)
-    return {n: read_option(present[n], reading, kind, others) for n, reading in readings.items()}
+        warnings.warn(text, formats.ReadingNote, stacklevel=5)
+    return tuple(one for one in _LABELS if not (are_texts and one == "1"))
 
 
 def check_ids(ids: Collection[str], file: AnswerFile, noun: str, hint: str = "") -> None:
@@ -399,7 +436,7 @@ def _make_prediction(
             scores = tuple(row.scores[order.index(at)] for at in range(len(order)))
             return Prediction(problem.id, find_best_options(scores)[0], scores)
         finite = [at for at, score in enumerate(row.scores) if isfinite(score)]
-        if not finite or any(map(isnan, row.scores)):
+        if not finite or any(isnan(score) or score == inf for score in row.scores):
             return Prediction(problem.id, None)
         best = [order[finite[at]] for at in find_best_options([row.scores[at] for at in finite])]
         chosen = sorted(place for place in best if place is not None)

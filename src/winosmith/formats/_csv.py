@@ -49,6 +49,9 @@ _FIELDS = {
 }
 """Map each column other than id, sentence, options and answer to its key in a record."""
 
+_LOST_FIELDS = _FIELDS.keys() - {"twin_id", "source", "created", "domain"}
+"""Columns that the format `questions` reads as additional ones, without their meaning."""
+
 _KNOWN_COLUMNS = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 """Pattern of a JSON scalar's first character; to save time, other cells are not parsed."""
@@ -171,14 +174,15 @@ def _has_other_key(rows: Rows) -> bool:
     name = find_name(ANSWER, rows.names)
     if name is None or (name != "answer" and "answer" in rows.names):
         return False
-    examples = [row.values or {} for row in islice(rows, 20)]
-    answers = [str(values.get(name)).strip() for values in examples if values.get(name) is not None]
-    are_usual = any(is_missing(one) or parse_whole_number(one) for one in answers)
-    if not answers or (name == "answer" and are_usual):
-        return False
+    examples = [row.values for row in islice(rows, 20) if row.values]
+    examples = [values for values in examples if not is_missing(values.get(name))]
+    if name == "answer":
+        has_number = any(parse_whole_number(str(values[name]).strip()) for values in examples)
+        if has_number or not _LOST_FIELDS.isdisjoint(rows.names):
+            return False
     for values in examples:
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
-        if interpret_answer(values.get(name), [*options.values()], [*options]):
+        if interpret_answer(values[name], [*options.values()], [*options]):
             return True
     return False
 

@@ -28,6 +28,9 @@ from winosmith.records import (
 )
 
 _PROBLEM_KEYS, _CLAIM_KEYS = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
+_OWN_KEYS = frozenset({"pronoun", "origin", "lineage", "embargo", "blank", "extra"})
+"""Keys whose meaning other formats don't know."""
+
 _QUESTION_COLUMNS = ("id", "question", "options", "extra")
 """Columns of a question release; `extra` contains at least the canary."""
 
@@ -45,11 +48,23 @@ _RELEASE_ONLY_COLUMNS = frozenset(
 def _is_winosmith(rows: Rows) -> bool:
     names = {*rows.names}
     is_release = names >= {*_QUESTION_COLUMNS} and str(rows.first.get("extra")).startswith("{")
-    if rows.is_typed and not is_release and not isinstance(rows.first.get("answer"), int | None):
-        found = [row.values.get("answer") for row in islice(rows, 20) if row.values]
-        if not any(isinstance(one, int | float | None) for one in found):
-            return False  # letters or texts, which the format `questions` reads
-    return is_release or names >= {*_PROBLEM_KEYS} or names >= {*_CLAIM_KEYS}
+    if is_release or names >= {*_CLAIM_KEYS}:
+        return True
+    return names >= {*_PROBLEM_KEYS} and not (
+        _are_answers_texts(rows) and not rows.may_have(_OWN_KEYS)
+    )
+
+
+def _are_answers_texts(rows: Rows) -> bool:
+    """Return whether the answers in the first rows are letters or texts, not numbers.
+
+    The format `questions` reads such rows.
+    """
+    if not rows.is_typed:
+        return False
+    found = (row.values.get("answer") for row in islice(rows, 20) if row.values)
+    known = [answer for answer in found if answer is not None]
+    return bool(known) and all(isinstance(answer, str) for answer in known)
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
