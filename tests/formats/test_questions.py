@@ -1,6 +1,7 @@
 """Rows of multiple-choice questions: their columns, choices and answers."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
@@ -381,3 +382,22 @@ def test_choices_in_one_text_may_be_in_another_order(tmp_path):
         records = [{"question": text, "answer": "ABCD"[at]} for at in range(4)]
         with pytest.raises(FormatError, match="no columns of choices were found"):
             formats.read(written(tmp_path, records))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "E. coli grows where?",
+        "The plot:\nE. Smith leaves.\nWhy?",
+        "D: Where?\nE: Here.\nWhy?",
+        "Events:\n(A) x\n(B) y\n(C) z\n(D) v\n(E) w\nWhich is first?",
+    ],
+)
+def test_letters_in_questions_are_not_those_of_choices(question, tmp_path):
+    """They follow those of the choices, but are not in the line before the first choice."""
+    choices = "A) vitamin w B) x C) E. coli D) z"
+    for text in (f"{question}\n{re.sub(' (?=[B-D][)])', chr(10), choices)}", f"Who? {choices}"):
+        records = [{"question": text, "answer": key} for key in "ABCD"]
+        found = formats.read(written(tmp_path, records))[0]
+        assert found.options == ("vitamin w", "x", "E. coli", "z")
+        assert found.sentence == (question if "\n" in text else "Who?")

@@ -108,8 +108,7 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     for at in sorted(starts[-_MAX_STARTS:], key=lambda at: (markers[at]["line"] is None, -at)):
         begin = markers[at].start()
         split = _split_choices(text, markers[at:])
-        before = (one["sign"] for one in markers[:at] if one["line"] is not None)
-        if split and text[:begin].strip() and not _continues(split.labels, before):
+        if split and text[:begin].strip() and not _is_after_choice(text, markers, at, split.labels):
             *others, last = split.options
             if not any("\n" in one for one in others):
                 last = last.partition("\n")[0].rstrip()
@@ -292,10 +291,8 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
     for some in (lines, markers) if markers[0] in lines else (markers,):
         found = max((_find_series(series, some) for series in series_list), key=len, default=[])
         signs = [one["sign"] for one in some]
-        if (some is lines or len(signs) > 3) and any(
-            sorted(signs) == sorted(own[: len(signs)]) for own in SERIES
-        ):
-            found = [*some]  # in any order
+        if some is lines and any(sorted(signs) == sorted(own[: len(signs)]) for own in SERIES):
+            found = lines  # in any order
         labels = tuple(one["sign"] for one in found)
         if some is lines and _continues(labels, signs):
             return None
@@ -304,6 +301,24 @@ def _split_choices(text: str, markers: Sequence[re.Match[str]] | None = None) ->
             texts = (text[one.end() : end] for one, end in zip(found, ends, strict=True))
             return Choices(tuple(one.strip().rstrip(",;|").rstrip() for one in texts), labels)
     return None
+
+
+def _is_after_choice(
+    text: str, markers: Sequence[re.Match[str]], at: int, labels: Sequence[str]
+) -> bool:
+    """Return whether the line before a marker is a choice, as if the choices begin with D.
+
+    A letter in the first line, or before other lines, is part of the question ("E. coli").
+    """
+    if not at or markers[at - 1]["line"] is None:
+        return False
+    before, first = markers[at - 1 : at + 1]
+    has_question = text[: before.start()].strip()
+    is_one_line = "\n" not in text[before.end() : first.start()].strip()
+    styles = {one[0].strip().replace(one["sign"], "", 1) for one in (before, first)}
+    return bool(
+        has_question and is_one_line and len(styles) == 1 and _continues(labels, [before["sign"]])
+    )
 
 
 def _continues(labels: Sequence[str], signs: Iterable[str]) -> bool:
