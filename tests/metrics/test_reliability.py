@@ -137,6 +137,11 @@ def test_intervals_of_rare_answers_contain_the_true_value():
         assert np.mean([low <= 0 <= high for low, high in found]) > 0.9
 
 
+def test_one_item_does_not_exclude_full_agreement():
+    for coefficient in (fleiss_kappa, krippendorff_alpha):
+        assert coefficient(np.array([[2, 1]])).interval[1] == 1
+
+
 def test_clustered_items_are_resampled_together():
     table = np.repeat(FOURTEEN, 2, axis=0)
 

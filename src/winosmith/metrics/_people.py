@@ -491,12 +491,14 @@ def _make_reliability(
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.sum_by_cluster(totals, clusters)
     pools = np.eye(counts.shape[1])[counts.any(axis=0)]  # each answer by itself
-    k = len(pools)
-    ends = [
-        *([1.0, convert(1.0), *pool] for pool in pools),
-        [1.0, convert(1 / k), *pools.mean(axis=0)],
-    ]
-    prior = _proportion.make_pseudo_clusters(of[:, 0], ends, [*[1 / k] * k, 1.0])
+    number = len(pools)
+    full = [[1.0, convert(1.0), *pool] for pool in pools]
+    chance = [1.0, convert(1 / number), *pools.mean(axis=0)]
+    weights = [*[1 / number] * number, 1.0]
+    prior = _proportion.make_pseudo_clusters(of[:, 0], [*full, chance], weights)
     drawn = coefficient(_proportion.resample(of, seed, prior=prior))
-    interval = _proportion.compute_percentile_interval(drawn[~np.isnan(drawn)])
+    known = drawn[~np.isnan(drawn)]
+    interval = _proportion.compute_percentile_interval(known)
+    if len(of) == 1:  # all draws with full agreement have only one answer, and are undefined
+        interval = interval[0], 1.0
     return Reliability(value, interval, "", len(counts), int(counts.sum()))
