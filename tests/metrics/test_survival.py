@@ -64,6 +64,14 @@ def test_survival_of_none_or_all_has_wilsons_interval():
     assert high == pytest.approx(proportion_confint(0, 10, method="wilson"))
 
 
+def test_survival_of_none_is_not_above_the_survival_before():
+    """9 of 10 families fail at depth 1, and the last one at depth 2."""
+    data = make_families(*[[1, 2]] * 10)
+    found = measure_stability(fail_from(data, {f"r{n}": 1 + (n == 9) for n in range(10)})).survival
+    assert found.share == pytest.approx((0.1, 0))
+    assert found.intervals[1][1] == found.intervals[0][1] < 0.5
+
+
 def test_survival_of_one_half_is_the_median_despite_rounding():
     """3 of 8 families fail at the root and 1 at depth 1; 5/8 · 4/5 is rounded above 1/2."""
     data = make_families(*[[1, 5]] * 8)

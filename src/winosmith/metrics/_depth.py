@@ -582,8 +582,11 @@ def _compute_excess_interval(
     # Half a pseudo-cluster has only wrong answers to edited problems, and half only correct ones.
     # They move the draws towards 0, so the draws are moved back to the excess.
     sizes = (totals[:, [1, 3]] ** 2).sum(axis=0) / totals[:, [1, 3]].sum(axis=0)
-    size, base, own = max(sizes), float(wrong.mean()), sizes[1]
-    prior = [[0.5, e + base * (size - own), size, e, own] for e in (own, 0)]
+    size, edited_size, base = max(sizes), sizes[1], float(wrong.mean())
+    prior = [
+        [0.5, edited_wrong + base * (size - edited_size), size, edited_wrong, edited_size]
+        for edited_wrong in (edited_size, 0)
+    ]
     sums = _proportion.resample(totals, seed, prior=np.array(prior))
     sums = sums[sums[:, 3] > 0]
     drawn = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]

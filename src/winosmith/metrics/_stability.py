@@ -234,11 +234,8 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     return Survival(
         depths,
         tuple(float(share[at]) for at in kept),
-        tuple(
-            (float(bounds[at, 0]), float(bounds[at, 1]))
-            if 1e-9 < share[at] < 1 - 1e-9
-            else _proportion.wilson_interval(round(share[at]) * n, n)
-            for at, n in zip(kept, fitter.event_table["at_risk"].iloc[kept], strict=True)
+        _make_survival_intervals(
+            share[kept], bounds[kept], fitter.event_table["at_risk"].iloc[kept]
         ),
         _round_counts(table["at_risk"].iloc[kept]),
         _round_counts(table["observed"].iloc[kept]),
@@ -247,6 +244,23 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
         ),  # lifelines truncates its censored counts to integers
         min(halved, default=None),
     )
+
+
+def _make_survival_intervals(
+    share: Floats, bounds: Floats, at_risk: Iterable[float]
+) -> tuple[tuple[float, float], ...]:
+    """Return lifelines' intervals, or Wilson's for a survival of 0 or 1, which has no variance.
+
+    Few families may be at risk at the end, but survival can't increase.
+    """
+    intervals: list[tuple[float, float]] = []
+    for value, (low, high), number in zip(share, bounds, at_risk, strict=True):
+        if 1e-9 < value < 1 - 1e-9:
+            intervals.append((float(low), float(high)))
+        else:
+            low, high = _proportion.wilson_interval(round(value) * number, number)
+            intervals.append((low, min([high, *(end for _, end in intervals)])))
+    return tuple(intervals)
 
 
 def _round_counts(column: Iterable[float]) -> tuple[float, ...]:
