@@ -130,6 +130,10 @@ def test_edits_and_errors_are_counted_separately():
     edits, wrong_edits, problems, wrong = count_by_kind(found)["+NN"]
     assert (edits, wrong_edits) == (4, 3)
     assert (problems, wrong) == (2, 1)
+    record = found.record()
+    for errors in (record["errors"], *(kind["errors"] for kind in record["kinds"])):
+        assert "correct" not in errors
+        assert errors["incorrect"] == errors["value"] * errors["n"]
 
 
 def test_base_rate_is_that_of_changed_problems():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -447,6 +447,13 @@ Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
 
 
+def _make_error_record(errors: _proportion.Proportion | None) -> dict[str, Any] | None:
+    """Return the record of a fraction of errors, whose counted cases are incorrect."""
+    if errors is None:
+        return None
+    return {"incorrect" if key == "correct" else key: of for key, of in errors.record().items()}
+
+
 @dataclass(frozen=True, slots=True)
 class EditKind(Result):
     """One kind of token edit, such as an inserted noun (`+NN`) or a deleted one (`-NN`).
@@ -466,7 +473,7 @@ class EditKind(Result):
     kind: str
     edits: int
     wrong_edits: float
-    errors: _proportion.Proportion
+    errors: _proportion.Proportion = field(metadata={"json": _make_error_record})
     excess: float
     interval: tuple[float, float] | None
 
@@ -482,7 +489,7 @@ class EditKinds(Result):
         kinds: The kinds of edits, sorted by descending number of edits in incorrect predictions.
     """
 
-    errors: _proportion.Proportion | None
+    errors: _proportion.Proportion | None = field(metadata={"json": _make_error_record})
     left_out: int
     kinds: tuple[EditKind, ...]
 

@@ -186,7 +186,10 @@ def make_results_context(round_: Round) -> dict[str, Any]:
 def _list_test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
     share, chance = test["share"], test["chance"]
     facts = [
-        (_("intended answers"), f"{to_percent(share['value'])} ({share['right']} / {share['n']})"),
+        (
+            _("intended answers"),
+            f"{to_percent(share['value'])} ({share['correct']} / {share['n']})",
+        ),
         (_("95 % interval"), format_percentage_interval(share["interval"])),
         (_("chance"), to_percent(chance["share"])),
         (_("the question’s most frequent answer"), to_percent(test["same"])),
