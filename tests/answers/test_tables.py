@@ -810,12 +810,12 @@ def test_columns_of_models_are_listed_and_can_be_selected(tmp_path):
     """A column of letters may be a person's labels, and a column of numbers may be anything."""
     letters = [LETTERS[key] for key in KEYS]
     table = pd.DataFrame({"id": DATA.ids, "m": letters, "ann1": letters[::-1], "rater": "A"})
-    with pytest.warns(formats.ReadingNote, match="are read from 'm', 'ann1' and 'rater'; if a"):
+    with pytest.warns(formats.ReadingNote, match="are read from 'm', 'ann1' and 'rater'; if one"):
         assert [*answers.read(table, DATA)] == ["m", "ann1", "rater"]
     with warnings.catch_warnings(action="error"):
         assert [*answers.read(table, DATA, filters=["m"])] == ["m"]
     numbers = pd.DataFrame({"id": DATA.ids, "strength": [1 + key for key in KEYS]})
-    with pytest.warns(formats.ReadingNote, match=r"from 'strength' \(numbers from 1\); if a colu"):
+    with pytest.warns(formats.ReadingNote, match=r"from 'strength' \(numbers from 1\); if one"):
         assert [*answers.read(numbers, DATA)] == ["strength"]
 
 
