@@ -37,7 +37,7 @@ from winosmith.web.judge.trust import (
     settle_contest,
 )
 from winosmith.web.judge.turns import lease_next_problem
-from winosmith.web.judge.votes import measure_agreement
+from winosmith.web.judge.votes import measure_agreement, open_slots
 from winosmith.web.moderate.people import (
     change_person,
     get_people_held_as_group,
@@ -48,7 +48,8 @@ from winosmith.web.people.addresses import get_client_address
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.models import get_pseudonym
 from winosmith.web.people.privacy import erase
-from winosmith.web.problems.models import Problem
+from winosmith.web.problems.models import Problem, State
+from winosmith.web.problems.states import move
 
 
 def _judge(person: Any) -> Any:
@@ -161,6 +162,17 @@ def test_one_address_is_never_a_majority(rules, person, judges, out):
     twin(halves=1)
     _give_from_one_address(person(f"j{n}") for n in range(min(judges, 2 + (judges > 3))))
     assert Slot.objects.filter(excluded=True).count() == out
+
+
+def test_excluded_vote_on_a_reopened_problem_is_replaced(rules, person):
+    """Otherwise, an even number of votes could be tied."""
+    rules(hold_accounts=3, judges=1)
+    (problem,) = twin(halves=1)
+    give(person("a"))
+    move(fresh(problem), State.JUDGING, actor=None, kind="reopen")
+    open_slots(problem, extra=True)
+    _give_from_one_address([person("b"), person("c")])
+    assert (fresh(problem).state, problem.slots.filter(open=True).count()) == ("judging", 1)
 
 
 def test_moderator_can_include_votes_of_one_address(database, rules, person, eva, ann, bob):

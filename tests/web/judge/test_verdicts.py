@@ -194,6 +194,8 @@ def test_excluding_votes_can_flip_the_verdict(rules, person, eva, bob):
 
     change_votes(Person.objects.get(name="a"), "exclude", eva, "guesses")
     assert fresh(problem).state == "valid"
+    change_votes(Person.objects.get(name="cat"), "exclude", eva, "guesses")
+    assert (fresh(problem).state, problem.slots.filter(open=True).count()) == ("judging", 3)
 
 
 def test_excluding_votes_keeps_a_moderators_decision(rules, eva, ann):

@@ -148,7 +148,8 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     if problem.state != State.JUDGING:
         update_verdict(problem, actor, reason)
         return
-    votes.add_slots(problem, max(0, votes.count_missing_slots(problem)))
+    slots = Slot.objects.filter(problem=problem, gold=False)
+    votes.add_slots(problem, max(0, votes.count_missing_slots(slots)))
     votes.settle_votes(problem)
 
 
@@ -163,11 +164,10 @@ def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:
     decision = next((kind for kind in kinds if kind not in ("undo", "withdraw", "restore")), "")
     if decision not in ("verdict", "recount"):
         return
-    missing = settings.RULES.judges - votes.count_votes(problem)
-    if missing > 0:
+    if votes.count_votes(problem) < settings.RULES.judges:
         move(problem, State("judging"), actor=actor, kind="recount", reason=reason)
         Verdict.objects.filter(problem=problem).delete()
-        votes.add_slots(problem, missing)
+        votes.settle_votes(problem)
     else:
         votes.decide_by_votes(problem, actor=actor, kind="recount")
 

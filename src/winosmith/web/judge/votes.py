@@ -54,7 +54,7 @@ def open_slots(problem: Problem, *, extra: bool = False) -> None:
         rows = Slot.objects.filter(problem=problem, gold=False)
         rows.filter(open=False, answered_at=None).update(open=True, **_make_returned_columns())
         outstanding = rows.filter(Q(open=True) | Q(provisional=True, excluded=False)).exists()
-        add_slots(problem, max(0, count_missing_slots(problem)))
+        add_slots(problem, max(0, count_missing_slots(rows)))
         if extra and not outstanding and count_votes(problem) >= settings.RULES.judges:
             add_slots(problem, settings.RULES.judges + 1, extra=True)
         settle_votes(problem)
@@ -96,15 +96,14 @@ def add_slots(problem: Problem, count: int, *, extra: bool = False) -> None:
     )
 
 
-def count_missing_slots(problem: Problem) -> int:
-    """Return how many slots a problem needs in addition to its slots and votes that count.
+def count_missing_slots(slots: Iterable[Slot]) -> int:
+    """Return how many slots a problem needs in addition to `slots`, its slots and votes.
 
     The number is negative if some slots are spare. Each excluded vote needs a replacement, also if
     a moderator asked for the vote by reopening the problem.
     """
-    rows = Slot.objects.filter(problem=problem, gold=False)
-    extra = rows.filter(extra=True, excluded=True).count()
-    return settings.RULES.judges + extra - rows.filter(extra=False, excluded=False).count()
+    places = Counter((slot.extra, slot.excluded) for slot in slots)
+    return settings.RULES.judges + places[True, True] - places[False, False]
 
 
 def free_place(problem: Problem) -> bool:
@@ -113,11 +112,11 @@ def free_place(problem: Problem) -> bool:
     Slots that replaced excluded votes are deleted unless another judge has leased or answered them.
     Thus, no extra votes count, and an even number of judges can't be tied.
     """
-    spare = 1 - count_missing_slots(problem)
-    rows = Slot.objects.filter(problem=problem, gold=False, extra=False, answered_at=None)
+    rows = Slot.objects.filter(problem=problem, gold=False)
+    spare = 1 - count_missing_slots(rows)
     is_free = Q(open=False) | Q(holder=None) | Q(lease_until__lte=timezone.now())
-    free = rows.filter(is_free).select_for_update(skip_locked=True).order_by("-n")
-    slots = list(free[: max(0, spare)])
+    free = rows.filter(is_free, extra=False, answered_at=None).order_by("-n")
+    slots = list(free.select_for_update(skip_locked=True)[: max(0, spare)])
     if len(slots) < spare:
         return False
     for slot in slots:
@@ -159,11 +158,10 @@ def settle_votes(problem: Problem) -> None:
     A vote is outstanding if its slot is open, or if it waits for a moderator or a market. If votes
     are missing, for example after an exclusion, slots are added instead.
     """
-    slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
-    rows = list(slots.values_list("open", "provisional", "answered_at"))
-    if any(is_open or provisional for is_open, provisional, _at in rows):
+    slots = list(Slot.objects.filter(problem=problem, gold=False))
+    if any(slot.open or slot.provisional for slot in slots if not slot.excluded):
         return
-    missing = settings.RULES.judges - sum(at is not None for *_flags, at in rows)
+    missing = count_missing_slots(slot for slot in slots if slot.answered_at)
     if missing > 0:
         add_slots(problem, missing)
     else:
