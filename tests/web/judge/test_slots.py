@@ -178,6 +178,16 @@ def test_undone_answer_is_not_shown_to_the_next_judge(rules, ann, bob, erased):
     assert (chosen, page["ambiguous"], page["comment"]) == ([False, False], False, "")
 
 
+def test_erasing_a_judge_does_not_reopen_a_decided_problem(ann, bob, eva):
+    (problem,) = twin(halves=1)
+    lease_next_problem(ann)
+    move(fresh(problem), State.VALID, actor=eva, kind="accept")
+    close_slots(problem)
+    erase(ann, False)
+    assert lease_next_problem(bob) is None
+    assert not problem.slots.exclude(holder=None).exists()
+
+
 def test_undone_answer_is_shown_again(rules, ann):
     """Submitted values replace those of the answer."""
     rules(local_first=False)

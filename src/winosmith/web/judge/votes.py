@@ -147,9 +147,10 @@ def _make_returned_columns() -> dict[str, Any]:
 def return_slot(slot: Slot) -> None:
     """Return a slot to the queue, where other judges get it before all fresh slots.
 
-    A gold question's slot is closed instead.
+    A gold question's slot is closed. The slot of a problem that is no longer judged stays closed.
     """
-    Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_make_returned_columns())
+    closed = {"open": False} if slot.gold else {}
+    Slot.objects.filter(pk=slot.pk).update(**closed, **_make_returned_columns())
 
 
 def settle_votes(problem: Problem) -> None:
