@@ -139,12 +139,17 @@ def test_moderator_cannot_include_votes_the_market_rejected(eva):
     assert fresh(half).state == "valid"
 
 
-def test_moderator_cannot_include_votes_rejected_after_an_exclusion(eva):
-    part, half = m.judged(m.study(1, trust=True)[0])
+@pytest.mark.parametrize("rejected", [False, True])
+def test_moderator_can_include_excluded_votes_only_with_the_market(eva, rejected):
+    """They count once the market approves them."""
+    part, half = m.judged(m.study(1, trust=rejected)[0])
     change_votes(part.person, "exclude", eva, "guesses")
-    exclude_paid_votes(part.pk, "rejected")
+    if rejected:
+        exclude_paid_votes(part.pk, "rejected")
     assert change_votes(part.person, "include", eva, "no guesses") == 0
     assert fresh(half).state == "judging"
+    assert include_paid_votes(part.pk, "approved") == 1
+    assert fresh(half).state == "valid"
 
 
 def test_votes_on_hold_wait_for_a_moderator_after_a_rejection_is_reversed(eva):

@@ -51,7 +51,8 @@ CHANGES = ("exclude", "include", "resume", "discard")
 """Changes that a moderator can make to a judge's votes.
 
 - exclude: exclude all votes.
-- include: count excluded votes again. Later votes are no longer excluded because of their address.
+- include: count excluded votes again; those that a market has not confirmed count when it approves
+  them. Later votes are no longer excluded because of their address.
 - resume: count votes that wait for a moderator, but not for a market. If the judge was on hold for
   a shared address, votes excluded because of it count again, too. Call `resume_judge` first.
 - discard: exclude the pending votes. Problems decided by other votes stay decided.
@@ -80,19 +81,21 @@ def change_votes(
     _check_moderator(person, moderator)
     if not (reason := reason.strip()):
         raise InputError(_("Give a reason; it is recorded in the audit log."))
-    if kind == "include":
-        with writing():
-            Judge.objects.filter(person=person).update(cleared=True)
     out = kind in ("exclude", "discard")
-    if out:  # from now on, a moderator excluded these votes
-        with writing():
-            Slot.objects.filter(holder=person).exclude(excluded_by="").update(excluded_by="")
+    excluded = Slot.objects.filter(holder=person, excluded=True)
+    with writing():
+        if out:  # from now on, a moderator excluded these votes
+            excluded.update(excluded_by="")
+        elif kind == "include":
+            Judge.objects.filter(person=person).update(cleared=True)
+            excluded.filter(provisional=True).update(excluded_by=MARKET)
     market = Judge.objects.filter(person=person, provisional=True).exists()
     rows = find_votes_to_change(person, kind, until)
     counts = "exclude" if out else "include"
     return _update_votes(
-        rows, moderator, reason, counts, progress, excluded=out, provisional=out and market
-    )
+        rows, moderator, reason, counts, progress,
+        excluded=out, provisional=out and market, excluded_by="",
+    )  # fmt: skip
 
 
 def _update_votes(
