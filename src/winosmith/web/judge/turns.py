@@ -311,7 +311,9 @@ def undo_answer(person: Person, ref: str) -> Slot:
         problem = lock_problem(rows.values_list("problem_id", flat=True)[0])
         slot = rows.get()  # only now, because a moderator may have excluded the vote
         slot.problem = problem
-        if slot.excluded or problem.state != State.JUDGING:
+        if slot.excluded:
+            raise ProblemLostError(_("A moderator has excluded this answer; it can’t be undone."))
+        if problem.state != State.JUDGING:
             raise ProblemLostError(
                 _("The problem has been decided, so the answer can no longer be undone.")
             )
