@@ -172,8 +172,7 @@ def test_undone_answer_is_not_shown_to_the_next_judge(rules, ann, bob, erased):
         erase(ann, False)
     retaken = lease_next_problem(bob)
     assert retaken.pk == slot.pk
-    assert fresh(retaken).comment == ""
-    page = turns.make_slot_context(retaken, {})
+    page = turns.make_slot_context(turns.get_current_slot(bob), {})
     chosen = [option["chosen"] for option in page["options"]]
     assert (chosen, page["ambiguous"], page["comment"]) == ([False, False], False, "")
 
