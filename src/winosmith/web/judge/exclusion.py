@@ -148,12 +148,10 @@ def recount_votes(problem: Problem, actor: Person | None, reason: str, kind: str
     `kind` is "exclude" or "include"; `actor` is None if the site changed the votes.
     """
     problem.log_event(f"{kind}-vote", actor=actor, reason=reason)
-    if problem.state != State.JUDGING:
+    if problem.state == State.JUDGING:
+        votes.open_slots(problem)
+    else:
         update_verdict(problem, actor, reason)
-        return
-    slots = Slot.objects.filter(problem=problem, gold=False)
-    votes.add_slots(problem, max(0, votes.count_missing_slots(slots)))
-    votes.settle_votes(problem)
 
 
 def update_verdict(problem: Problem, actor: Person | None, reason: str) -> None:

@@ -42,7 +42,7 @@ def count_votes(problem: Problem) -> int:
 
 
 def open_slots(problem: Problem, *, extra: bool = False) -> None:
-    """Open a problem's slots to judges; call this when the problem's state becomes JUDGING.
+    """Open the slots of a problem in the state JUDGING, and add those that are missing.
 
     A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
     slots back; if its votes were completed during the hold, they decide it. With `extra`, a
