@@ -364,10 +364,10 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 360,
-    "lines": 101_045,
+    "files": 352,
+    "lines": 97_600,
     "folders": 38,
-    "lines of imports": 6_435,
+    "lines of imports": 6_238,
     "modules that one module beside them imports and no other": 5,
 }
 """Limits on the current size, without migrations.

@@ -120,10 +120,10 @@ def test_gold_questions_are_imported_from_csv(site, admin, refused):
         "Choose the jug: _.,cup,jug,2,The sentence says so.\n"
     )
     Path("gold.csv").write_text(good.replace("Choose the jug", "Choose" * 200))
-    told = refused("gold gold.csv --new-ids").replace("\n", "")
+    told = refused("import gold.csv --as gold --new-ids").replace("\n", "")
     assert "gold.csv:3: the sentence or an option has 1,204 " in told
     Path("gold.csv").write_text(good)
-    assert admin("gold gold.csv --new-ids") == "2 new, 0 already there\n"
+    assert admin("import gold.csv --as gold --new-ids") == "2 new, 0 already there\n"
     rows = site.do(
         "from winosmith.web.judge.models import Gold\n"
         "result = sorted(Gold.objects.values_list('explanation', 'problem__answer'))"

@@ -119,7 +119,7 @@ def make_claims(draw: st.DrawFn) -> list[formats.Item]:
     texts = st.one_of(WORDS, st.text("猫它 itÉк그-", min_size=1).filter(str.strip))
     made: list[formats.Item] = []
     for number in range(draw(st.integers(1, 4))):
-        candidate, before = draw(texts).strip(), draw(texts)
+        candidate, before = " ".join(draw(texts).split()), draw(texts)  # readers tidy its spaces
         after = draw(st.one_of(texts, st.text(" 它it,猫")))
         left, right = (draw(st.sampled_from(["", " "])) for _ in range(2))
         sentence = f"{candidate} {before}{left}_{right}{after}"

@@ -176,7 +176,8 @@ def test_database_with_another_key_is_refused(served, tmp_path, database):
     folder.mkdir(exist_ok=True)
     (folder / "secret").write_text(keys[1])
     (folder / "secret").chmod(0o600)
-    for command in (("serve", str(folder), "--port", "0"), ("admin", "models", str(folder))):
+    export = ("admin", "export", str(folder), "--out", str(tmp_path / "x"))
+    for command in (("serve", str(folder), "--port", "0"), export):
         refused = forking.run(command, site.environment)
         assert refused.returncode == 2
         assert "is not the key of" in refused.stderr

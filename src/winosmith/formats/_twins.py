@@ -410,11 +410,10 @@ def pair_files(
     files: Sequence[Hashable],
     pair_by: str | None = "",
     path: str | Path = "",
+    *,
+    has_own_numbers: bool = True,
 ) -> list[Problem]:
     """Pair the halves of twins in several files, and return all problems.
-
-    If each file numbers its own twins, the same number in two files marks different twins; see
-    `separate_twins_of_files`.
 
     Args:
         problems: the problems from all files.
@@ -422,6 +421,8 @@ def pair_files(
         pair_by: the column that marks twins. If "", single problems in two files are paired by
             their ids. If None, an unused column that seems to mark twins is also refused.
         path: the path to name in errors.
+        has_own_numbers: whether each file may number its own twins, so that the same number in two
+            files marks different twins; see `separate_twins_of_files`.
 
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
@@ -429,7 +430,8 @@ def pair_files(
     by_row = dict(enumerate(problems))
     if pair_by:
         return [*pair_by_column(by_row, files, pair_by).values()]
-    by_row |= separate_twins_of_files(by_row, files)
+    if has_own_numbers:
+        by_row |= separate_twins_of_files(by_row, files)
     problems = [*by_row.values()]
     paired = [*{**by_row, **pair_by_ids(by_row)}.values()]
     files_of_twin: defaultdict[str | None, set[Hashable]] = defaultdict(set)

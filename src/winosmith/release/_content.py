@@ -134,7 +134,7 @@ def find_split_groups(
                 places.append((part, row))
                 problems.append(problem)
     sides = [get_side(part) for part, _ in places]
-    problems = formats.pair_files(problems, sides)
+    problems = formats.pair_files(problems, sides, has_own_numbers=False)
     for kind in ("twin", *origins):
         groups: Iterable[list[int]] = find_sorted_blocks(problems)
         if kind != "twin":

@@ -270,7 +270,11 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     yield "figures", found["problems"], public
     yield "words that can be found", indexed, public
     yield "rejected", found["rejected"], sum(case.rejected for case in world.cases)
-    yield "judges agree", judges_agree()["problems"], 1 + sum(not c.waits for c in world.cases)
+    yield (
+        "judges agree",
+        judges_agree()["problems"],
+        1 + sum(not (c.waits or c.embargo) for c in world.cases),
+    )
     whole = sum(f"{word[:-1]}b" in world.public for word in world.versions)
     yield "whole twins", found["twins"], whole
     yield "domains", sum(found["domains"].values()), public
