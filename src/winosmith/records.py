@@ -51,9 +51,11 @@ DECODER = json.JSONDecoder(
 )
 """A strict JSON decoder (RFC 8259) that rejects repeated keys in an object."""
 
+_INFINITE_DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 
-def parse_json(text: str | bytes) -> Any:
-    """Parse JSON from text or UTF-8 bytes.
+
+def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
+    """Parse JSON from text or UTF-8 bytes; only with `finite=False`, accept NaN and Infinity.
 
     Raises:
         ValueError: the text is not JSON, or contains NaN, Infinity, a number that is too large, an
@@ -63,8 +65,9 @@ def parse_json(text: str | bytes) -> Any:
     Traceback (most recent call last):
     ValueError: the key 'id' occurs twice in one object
     """
+    decoder = DECODER if finite else _INFINITE_DECODER
     try:
-        return DECODER.decode(text if isinstance(text, str) else text.decode("utf-8"))
+        return decoder.decode(text if isinstance(text, str) else text.decode("utf-8"))
     except RecursionError:
         raise ValueError("its brackets are nested too deeply") from None
 

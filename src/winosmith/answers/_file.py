@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from winosmith.data import Place, Record, Row, Rows, format_cell, is_missing, pa
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 from winosmith.problem import Problem
+from winosmith.records import parse_json
 from winosmith.text import normalize
 
 
@@ -31,12 +31,22 @@ def accept_infinity(rows: Rows) -> Rows:
 
     def read_rows() -> Iterator[Row[Any]]:
         for row in rows.read():
-            if row.values is None and "is not a JSON number" in str(row.reason):
-                with suppress(ValueError, RecursionError):
-                    row = row._replace(values=json.loads(row.raw), reason=None)
+            if row.values is None and (values := _parse_infinite(row.raw)) is not None:
+                row = row._replace(values=values, reason=None)
             yield row
 
     return replace(rows, read=read_rows, parts=tuple(map(accept_infinity, rows.parts)))
+
+
+def _parse_infinite(text: str) -> Record | None:
+    """Parse an object that is JSON but for NaN or Infinity; return None for any other text."""
+    try:
+        parse_json(text)
+    except ValueError:
+        with suppress(ValueError):
+            values = parse_json(text, finite=False)
+            return values if isinstance(values, dict) else None
+    return None
 
 
 def _map_unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -72,8 +82,8 @@ class AnswerFile:
         if source is None or not source.start.startswith("{"):
             return {}
         try:
-            return dict(json.loads(source.text))
-        except (ValueError, RecursionError):
+            return dict(parse_json(source.text, finite=False))
+        except ValueError:
             return {}
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row, look_up
 from winosmith.answers._rules import choose_filters, read_rows
 from winosmith.errors import FormatError
+from winosmith.records import parse_json
 
 _HEADER_FILES = ("header.json", "_journal/start.json")
 """Files in an archive that describe the run; the first file is written when the run ends."""
@@ -78,8 +78,8 @@ def _unpack_log(file: AnswerFile) -> dict[str, Any]:
         name = part.path.removeprefix(f"{file.path}/")
         if part.source and (name in _HEADER_FILES or name.startswith("samples/")):
             try:
-                parts[name] = json.loads(part.source.text)
-            except (ValueError, RecursionError) as error:
+                parts[name] = parse_json(part.source.text, finite=False)
+            except ValueError as error:
                 raise FormatError(f"this is not JSON ({error})", part.path) from None
     header: dict[str, Any] = next(
         (one for one in map(parts.get, _HEADER_FILES) if isinstance(one, dict)), {}
