@@ -365,9 +365,9 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 352,
-    "lines": 97_600,
+    "lines": 97_587,
     "folders": 38,
-    "lines of imports": 6_238,
+    "lines of imports": 6_239,
     "modules that one module beside them imports and no other": 5,
 }
 """Limits on the current size, without migrations.

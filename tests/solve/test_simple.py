@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from winosmith import Dataset, Problem, metrics, solve
+from winosmith import Dataset, Problem, metrics, practice, solve
 from winosmith.errors import DataError, InputError, ProblemError
 from winosmith.testing import make_twins
 from winosmith.text import get_local_context
@@ -119,6 +119,15 @@ def test_association_by_pairs_follows_the_option():
     assert scores.index(max(scores)) == 2
     assert scores[0] == 0.0  # unseen words score 0
     assert right(solver, train) == 40
+
+
+def test_association_by_pairs_is_tied_if_only_rounding_errors_differ():
+    twins = practice.generate_corpus(100).dataset
+    solver = solve.WordAssociation.trained_on(twins[:150], features="pairs")
+    scores = np.array(solver.score(twins[150:].blind()))
+    apart = abs(np.diff(scores)).ravel()
+    assert (apart == 0).any()
+    assert apart[apart > 0].min() > 1e-8
 
 
 def test_association_by_words_follows_the_mention():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -235,6 +236,9 @@ class WordAssociation:
     def score(self, problems: Sequence[Problem]) -> Scores:
         """Return the summed PMI of each option.
 
+        With `pairs`, sums are rounded to nine decimals, because many options are tied, and rounding
+        errors would choose between them.
+
         Raises:
             DataError: a problem has more than two options (with `words`), or a required pronoun is
                 unknown.
@@ -243,7 +247,7 @@ class WordAssociation:
         if self.features == "pairs":
             return [
                 tuple(
-                    sum((self.weights.get(pair, (0.0,))[0] for pair in pairs), 0.0)
+                    round(math.fsum(self.weights.get(pair, (0.0,))[0] for pair in pairs), 9)
                     for pairs in _list_pairs_by_option(p)
                 )
                 for p in problems
@@ -280,7 +284,7 @@ def _weigh_pairs(train: Dataset, smoothing: float) -> dict[str, tuple[float, ...
         for option, pairs in enumerate(_list_pairs_by_option(problem)):
             for pair in pairs:
                 counts.setdefault(pair, [0, 0])[option != problem.answer] += 1
-    table = np.array([*counts.values()]).reshape(-1, 2).T
+    table = np.ascontiguousarray(np.array([*counts.values()]).reshape(-1, 2).T)
     weights = metrics.compute_pmi(table, smoothing)[0].tolist()
     return {pair: (weight,) for pair, weight in zip(counts, weights, strict=True)}
 
