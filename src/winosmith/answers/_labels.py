@@ -40,9 +40,10 @@ def can_read(file: AnswerFile) -> bool:
         return not file.rows.first
     if _LABEL.fullmatch(first) or _SUBMISSION_LINE.fullmatch(first) or first in (INVALID, "<NA>"):
         return True
-    if file.rows.kind != "delimited" or file.rows.source is None or len(file.rows.names) == 1:
-        return file.rows.kind == "delimited" and file.rows.source is not None
-    lines = [line for _, _, line in file.rows.source.iterate_lines()]  # such as "Paris, France"
+    source = file.rows.source if file.rows.kind == "delimited" else None
+    if source is None or len(file.rows.names) == 1:
+        return source is not None
+    lines = [line for _, _, line in source.iterate_lines()]  # such as "Paris, France"
     pairs = [*zip(lines, file.dataset, strict=False)] if len(lines) == len(file.dataset) else []
     return 2 * sum("text" in interpret_answer(one, p.options) for one, p in pairs) > len(lines)
 

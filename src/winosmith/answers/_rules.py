@@ -171,7 +171,7 @@ def _refuse_unclear_labels(
     file: AnswerFile,
     places: Mapping[str, Place],
 ) -> None:
-    """Refuse labels that name two options, and zeros that are no option's text."""
+    """Refuse labels that name two options, and zeros that are not an option's text."""
     are_texts = kind.script and all("text" in one for one in readings.values() if kind.name in one)
     mark = kind.name if kind.name and are_texts else "1"
     numbers = {parse_whole_number(str(label).strip()) for label in present.values()}
@@ -206,7 +206,7 @@ def _choose_other_kinds(
 ) -> tuple[str, ...]:
     """Return the kinds that are tried for labels not of this kind, and note unclear numbers.
 
-    If numbers are texts of options, a number that is no option's text is not a position.
+    If numbers are texts of options, a number that isn't an option's text is not a position.
     """
     are_texts = kind.name == "text" and any(
         "text" in one and one["text"] != one.get("1") and parse_whole_number(str(present[name]))

@@ -432,7 +432,7 @@ def pair_files(
         return [*pair_by_column(by_row, files, pair_by).values()]
     if has_own_numbers:
         by_row |= separate_twins_of_files(by_row, files)
-    problems = [*by_row.values()]
+        problems = [*by_row.values()]
     paired = [*{**by_row, **pair_by_ids(by_row)}.values()]
     files_of_twin: defaultdict[str | None, set[Hashable]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):

@@ -232,9 +232,8 @@ def group_families(
 
 
 MIN_CLUSTERS = 5
-"""Minimum number of clusters with an error (or edit) for a bootstrap interval.
-
-With fewer, too few draws are distinct."""
+"""Minimum number of clusters with an error (or edit) for a bootstrap interval. With fewer, too few
+draws are distinct."""
 
 NULL_DRAWS = 2_000
 """Number of draws from each null distribution, which is smooth with more than 30 families."""
